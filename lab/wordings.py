@@ -39,18 +39,6 @@ Inputs = Callable[[str, Finding], dict[str, str]]
 Demo = dict[str, Any]
 
 
-class CheckStatement(dspy.Signature):
-    """Say whether the question can mean this statement: Yes or No.
-
-    Yes if the question can mean the thing in the title and the answer is right for it. No if the question
-    names something else (another name, kind, place, year or event), or if the answer answers another question.
-    """
-
-    query: str = dspy.InputField(desc="a question that may be ambiguous")
-    statement: str = dspy.InputField(desc="title | sentence | answer")
-    correct: YesNo = dspy.OutputField(desc="whether the statement answers the query")
-
-
 @dataclass(frozen=True)
 class Wording:
     """One way to ask.
@@ -94,6 +82,14 @@ def wordings() -> dict[str, Wording]:
     """Return the wordings by what they change."""
     demos = finding_demos(VerifyFinding)
     finding = VerifyFinding.input_fields["finding"]
+    statement = dspy.Signature(
+        {
+            "query": (str, dspy.InputField(desc="a question that may be ambiguous")),
+            "statement": (str, dspy.InputField(desc="title | sentence | answer")),
+            "correct": (YesNo, dspy.OutputField(desc="whether the statement answers the query")),
+        },
+        VerifyFinding.instructions.replace("finding", "statement"),
+    )
     renamed = [{"query": one["question"], "statement": one["finding"], "correct": one["holds"]} for one in demos]
     return {
         _SHIPPED: Wording(VerifyFinding, demos, _as_shipped),
@@ -106,7 +102,7 @@ def wordings() -> dict[str, Wording]:
             VerifyFinding.delete("finding").prepend("finding", finding, str), demos, _as_shipped
         ),
         "other names of fields": Wording(
-            CheckStatement, renamed, lambda question, one: {"query": question, "statement": one.render()}
+            statement, renamed, lambda question, one: {"query": question, "statement": one.render()}
         ),
         "no title": Wording(VerifyFinding, *_without(0)),
         "no sentence": Wording(VerifyFinding, *_without(1)),

@@ -39,7 +39,7 @@ def unanswered(question: str, index: ColBERTIndex | None, passages: Sequence[Pas
     Names and numbers of the question that the passages lack are named; if they lack all of them, nothing is quoted.
 
     It does not say that the documents hold no answer: a small model misses some, those to "how" and "why" above all.
-    Of the questions over ten folders of documents that it missed, the sentences held the answer to four of five.
+    Of the questions over ten folders of documents that it missed, the sentences held the answer to seven of ten.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ def unanswered(question: str, index: ColBERTIndex | None, passages: Sequence[Pas
     lacking = unnamed(question, passages) if passages else []
     if lacking:
         lines.append(f"None of the passages that come closest mentions {' or '.join(f'“{name}”' for name in lacking)}.")
-    if len(lacking) < max(1, len(names_and_numbers(question))) and (quoted := closest(question, passages, reader)):
+    all_lacking = lacking and len(lacking) == len(names_and_numbers(question))
+    if not all_lacking and (quoted := closest(question, passages, reader)):
         lines += ["The closest sentences:", *quoted]
     return "\n".join([*lines, "Try other words, another index or another language model."])
 

@@ -65,7 +65,7 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
     if len(rows) < head + 2:
         head = -1
     names = [*(rows[head] if head >= 0 else []), *[""] * max(map(len, rows), default=0)]
-    heads = [at for at in range(max(head, 0), len(rows)) if head >= 0 and rows[at] == rows[head]]
+    heads = [at for at, row in enumerate(rows) if at >= head >= 0 and row == rows[head]]
     lines, above = [], ""
     for at, row in enumerate(rows):
         if at in heads:

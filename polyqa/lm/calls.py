@@ -233,7 +233,7 @@ def complete_readings(reply: str) -> list[Interpretation]:
     for piece in pieces:
         try:
             parsed = parse_interpretations(json.loads(piece) if piece.startswith("{") else piece)
-        except Exception:  # a mistake of the reader's, too, must not end the question
+        except (ValueError, RecursionError):  # no reading, or brackets within brackets without end
             continue
         readings += [reading for reading in parsed if reading.question and reading.answer]
     return clean_readings(readings)
