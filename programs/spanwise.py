@@ -39,14 +39,37 @@ _LONGEST = 10  # words of a span
 _MOST = 6  # readings
 _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
-# Logistic regression over findings of development questions: 54 of the shipped corpus, 25 of ASQA (label: whether the
-# answer is one of the gold ones). Fitted on either alone the weights are much the same.
-_BIAS = -4.0
-_YES = 0.8  # log odds of Yes
-_SHARE = 2.8  # the passage's score / that of the best passage
-_MARGIN = 0.2  # the reader's score of the span − that of no answer
 _PRONOUN = re.compile(r"(?:He|She|It|They|This|That|These|Those)\b")
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
+_TUNED = {"lora": "verify-finding"}
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What makes a probability of what is known of a finding: a logistic regression.
+
+    Attributes
+    ----------
+    bias
+        The intercept.
+    yes
+        Of the log odds of Yes.
+    share
+        Of the passage's score, as a share of that of the best passage.
+    margin
+        Of the reader's score of the answer less that of no answer.
+    """
+
+    bias: float
+    yes: float
+    share: float
+    margin: float
+
+
+# Fitted on development questions, the label is whether the answer is one of the gold ones: 54 questions of the shipped
+# corpus and 25 of ASQA (on either alone the weights are much the same), and 468 of eight corpora that weigh the same.
+PROMPTED = Weights(bias=-4.0, yes=0.8, share=2.8, margin=0.2)
+TUNED = Weights(bias=-1.05, yes=0.6, share=1.1, margin=0.1)
 
 
 @dataclass(frozen=True)
@@ -83,16 +106,19 @@ class Finding:
         title, answer = (" ".join(text.split()) for text in (self.passage.title, self.answer))
         return " | ".join(part for part in (title, self.sentence, answer) if part)
 
-    def probability(self, yes: float) -> float:
+    def probability(self, yes: float, weights: Weights = PROMPTED) -> float:
         """Return how likely it answers the question, in [0, 1].
 
         Parameters
         ----------
         yes
             The probability with which a language model says so.
+        weights
+            `TUNED` for a language model that was trained to say so.
         """
         yes = min(max(yes, 1 - _SUREST), _SUREST)
-        odds = _BIAS + _YES * math.log(yes / (1 - yes)) + _SHARE * self.share + _MARGIN * self.margin
+        said = weights.yes * math.log(yes / (1 - yes))
+        odds = weights.bias + said + weights.share * self.share + weights.margin * self.margin
         return 1 / (1 + math.exp(-odds))
 
 
@@ -108,7 +134,8 @@ class Spanwise(RetrievingProgram):
     Step 2 is VERDICT's feedback of the generator (Lee et al., 2025, equation 8) for models that cannot be trusted with
     a reading of their own. A language model that tells no probabilities is taken at its word. Worked examples are shown
     with each call. They are the same for every question, so a server that keeps the beginnings of prompts reads them
-    once.
+    once. A model with weights that were trained for step 2 (``local``; see ``polyqa/models/weights/verify-finding``) is
+    asked with these and without the examples, unless the call's instructions or examples were compiled anew.
 
     Its prediction has ``answer``, ``interpretations`` (each with the passage that it was found in), ``passages`` (the K
     that were read, best first) and ``probabilities`` (for each reading that of its finding).
@@ -155,11 +182,12 @@ class Spanwise(RetrievingProgram):
         """Answer a question."""
         passages = yield from work(self.retrieve, question)
         marked = yield from work(self.mark, question, passages)
+        weights, settings = (TUNED, {"demos": [], "config": {"metadata": _TUNED}}) if self.tuned else (PROMPTED, {})
         verdicts = yield from ask_all(
-            [(self.verify, {"question": question, "finding": finding.render()}) for finding in marked]
+            [(self.verify, {"question": question, "finding": finding.render(), **settings}) for finding in marked]
         )
         judged = [
-            (finding.probability(probability_of_yes(verdict, verdict.holds)), finding)
+            (finding.probability(probability_of_yes(verdict, verdict.holds), weights), finding)
             for finding, verdict in zip(marked, verdicts, strict=True)
         ]
         kept, doubtful = self._kept(judged)
@@ -176,6 +204,13 @@ class Spanwise(RetrievingProgram):
             passages=passages,
             probabilities=[round(probability, 4) for probability, _ in kept],
         )
+
+    @property
+    def tuned(self) -> bool:
+        """Whether the language model has weights for the call of step 2, and the call is the one they are for."""
+        lm = self.verify.lm or dspy.settings.lm
+        as_shipped = self.verify.signature.equals(VerifyFinding) and self.verify.demos == finding_demos(VerifyFinding)
+        return as_shipped and bool(getattr(lm, "verifies_findings", False))
 
     def mark(self, question: str, passages: Sequence[Passage]) -> list[Finding]:
         """Return the findings about which the language model is asked.

