@@ -15,12 +15,15 @@ from .asking_back import answer_of
 
 _SHARE = 0.5  # of the surest reading's confidence
 _LONGEST = 60  # words of a sentence; longer ones of web pages are mostly menus
+_LATE_MARK = re.compile(r"([.!?]+)((?:\s*\[\d+(?:, ?\d+)*\])+)")  # "In 1997. [1]"; it would go with the next sentence
 _LINE = re.compile(r"\S[^\n]*")
 _ITEM = re.compile(r"^(?:[-*•]|\d{1,2}[.)])(?:\s+|$)")
 _NUMBERED = re.compile(r"^\d{1,2}(?=[.)]\s)", re.MULTILINE)
 _POINTS_BACK = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|That|These|Those)\b")
+_OPENING = re.compile(r"The answer depends on what is meant: |.{1,200} can mean .+ or ")
+"""What `opening_of` makes."""
 _MEANINGS = re.compile(
-    r"\b(?:depends on|(?:can|could|may|might) (?:mean|refer)|refers? to|ambiguous|several|multiple|different|various|"
+    r"\b(?:depends? on|(?:can|could|may|might) (?:mean|refer)|refers? to|ambiguous|several|multiple|different|various|"
     r"two|three|four|five|six|seven|eight|nine|ten)\b",
     re.IGNORECASE,
 )
@@ -64,7 +67,7 @@ def told_apart(
     passages
         Those that the readings cite.
     """
-    main, _, less = answer.partition(LESS_CERTAIN)
+    main, _, less = _LATE_MARK.sub(r"\2\1", answer).partition(LESS_CERTAIN)
     long = _LongAnswer(question, main, readings, passages)
     staying = long.staying(doubted)
     doubted = [place for place in doubted if place not in staying]
@@ -95,6 +98,8 @@ class _LongAnswer:
         self.passages = passages
         self.cited = {one.pid: passage for one, passage in zip(passages, shown, strict=True)}
         self.parts = [_Part(gap, part, self._tells(part)) for gap, part in _sentences(text)]
+        if self.parts and _OPENING.match(self.parts[0].text):  # titles may hold answers; it tells none
+            self.parts[0] = replace(self.parts[0], tells=set())
 
     def _tells(self, text: str) -> set[int]:
         return {
@@ -203,14 +208,18 @@ class _LongAnswer:
         return _with_title(text, passage)
 
     def _opening(self, staying: Sequence[int]) -> str:
+        """Return the sentence that says what may be meant; nothing if one title says it all."""
         readings = [self.readings[place] for place in staying]
-        return opening_of(self.question, readings, [self.cited[one.pid] for one in readings if one.pid in self.cited])
+        cited = [self.cited[one.pid] for one in readings if one.pid in self.cited]
+        return opening_of(self.question, readings, cited) if len({one.title for one in cited}) > 1 else ""
 
 
 def _with_title(text: str, passage: PromptPassage) -> str:
     """Return a sentence with the title before it, unless it has the title's words, or a question before it."""
-    says_it = "? " in text or not passage.title
-    return text if says_it else with_subject(Sentence(text, 0, len(text)), passage, named=True)
+    if "? " in text or not passage.title:
+        return text
+    points = _POINTS_BACK.match(text)
+    return f"{passage.title}: {text}" if points else with_subject(Sentence(text, 0, len(text)), passage, named=True)
 
 
 def _sentences(text: str) -> Iterator[tuple[str, str]]:
