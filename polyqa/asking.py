@@ -433,7 +433,7 @@ def _apart(result: Result, program: dspy.Module) -> Result:
 def _keeping(result: Result, program: dspy.Module, places: Sequence[int]) -> Result:
     """Return a result with some of its readings alone, and with what it says of each."""
     parts = dspy.Prediction(interpretations=result.interpretations, sources=result.sources, **result.extra)
-    (program if isinstance(program, Program) else Program()).keep(parts, places)
+    (program if isinstance(program, Program) else Program()).keep_readings(parts, places)
     fields = dict(parts.items())
     return replace(
         result,

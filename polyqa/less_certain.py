@@ -23,8 +23,8 @@ _POINTS_BACK = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|That|These|
 _OPENING = re.compile(r"The answer depends on what is meant: |.{1,200} can mean .+ or ")
 """What `opening_of` makes."""
 _MEANINGS = re.compile(
-    r"\b(?:depends? on|(?:can|could|may|might) (?:mean|refer)|refers? to|ambiguous|several|multiple|different|various|"
-    r"two|three|four|five|six|seven|eight|nine|ten)\b",
+    r"^There (?:are|were|is|was)\b|\b(?:depends? on|(?:can|could|may|might) (?:mean|refer)|ambiguous|"
+    r"(?:several|multiple|different|various) (?:\w+ )?(?:answer|interpretation|meaning|people|place|thing|work)s?\b)",
     re.IGNORECASE,
 )
 
@@ -152,15 +152,15 @@ class _LongAnswer:
         begun = moving = False
         for part in self.parts:
             words = set(content_words(part.text))
-            about = bool(words & (names - others))
+            about, also = bool(words & (names - others)), bool(words & (others - names))
             begun = begun or bool(part.tells)
-            if not begun and (about or _MEANINGS.search(part.text)):
+            if not begun and ((about and also) or _MEANINGS.search(part.text)):
                 meanings.append(part)
                 continue
             if part.tells:
                 goes = not part.tells.intersection(staying)
             else:  # it goes on about the sentence before, or tells more of a doubtful reading
-                goes = begun and ((moving and bool(_POINTS_BACK.match(part.text))) or (about and not words & others))
+                goes = (moving and bool(_POINTS_BACK.match(part.text))) or (about and not also)
             if goes:
                 moved += [] if moving else [[]]
                 moved[-1].append(part)

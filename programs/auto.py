@@ -174,9 +174,9 @@ class Auto(DiversifyingProgram):
         self._tell_answers(prediction)
         return prediction
 
-    def keep(self, prediction: dspy.Prediction, places: Sequence[int]) -> None:
+    def keep_readings(self, prediction: dspy.Prediction, places: Sequence[int]) -> None:
         """Leave some readings in a prediction; the others do not make the question ambiguous."""
-        super().keep(prediction, places)
+        super().keep_readings(prediction, places)
         self._tell_answers(prediction)
 
     @staticmethod

@@ -130,6 +130,13 @@ def test_what_goes_on_about_a_doubtful_reading_goes_with_it() -> None:
     )
 
 
+def test_what_introduces_a_doubtful_reading_goes_with_it() -> None:
+    said, _ = apart(f"The first of 1953 is grey. Jean Negulesco directed it. {CAMERON.answer} did.", CAMERON, NEGULESCO)
+    assert said == (
+        f"James Cameron did. {LESS_CERTAIN} The first of 1953 is grey. Titanic (1953 film): Jean Negulesco directed it."
+    )
+
+
 def test_a_list_is_numbered_anew() -> None:
     said, _ = apart("1. Jean Negulesco (1953).\n2. James Cameron (1997).\n3. That is all.", CAMERON, NEGULESCO)
     assert said == (
