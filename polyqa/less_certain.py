@@ -63,7 +63,7 @@ def told_apart(
     readings
         All of them.
     doubted
-        The places of the doubtful ones, in the order in which they are told.
+        The places of the doubtful ones; those that the answer does not tell are told in this order.
     passages
         Those that the readings cite.
     """
@@ -75,7 +75,8 @@ def told_apart(
         return answer, staying
     main, behind = long.split(staying, doubted)
     behind += [less.strip()] * bool(less.strip())
-    return " ".join([main, LESS_CERTAIN, *behind] if behind else [main]), staying
+    gap = "\n\n" if "\n" in main else " "
+    return (f"{main}{gap}{' '.join([LESS_CERTAIN, *behind])}" if behind else main), staying
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def test_what_introduces_a_doubtful_reading_goes_with_it() -> None:
 def test_a_list_is_numbered_anew() -> None:
     said, _ = apart("1. Jean Negulesco (1953).\n2. James Cameron (1997).\n3. That is all.", CAMERON, NEGULESCO)
     assert said == (
-        f"1. James Cameron (1997).\n2. That is all. {LESS_CERTAIN} Titanic (1953 film): Jean Negulesco (1953)."
+        f"1. James Cameron (1997).\n2. That is all.\n\n{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco (1953)."
     )
 
 
