@@ -91,8 +91,8 @@ for answer in answers:
     print(f"{answer:20}" + "".join(f"{'yes' if one else '–':>9}" for one in told))
 
 # %% [markdown]
-# Each row is one answer, each column one system. A dash means that the system did not find this answer. The next cells
-# show why the systems differ.
+# Each row is one answer, each column one system. A dash means that the system did not find this answer, or that it is much
+# less sure than another one: then the answer tells it last, as *less certain*. The next cells show why the systems differ.
 #
 # ### DIVA: guess, search, verify
 #

@@ -19,7 +19,8 @@ from polyqa.extractive import MODEL_NAME, ExtractiveEngine
 from polyqa.lm.assigned import names_of, own_lms
 from polyqa.lm.attempts import FailedCall
 from polyqa.lm.recorder import Call, Recorder, recording
-from polyqa.programs.citation import with_marks
+from polyqa.programs.base import Program
+from polyqa.programs.citation import LESS_CERTAIN, with_marks
 from polyqa.programs.sources import disagreements
 from polyqa.replies.long_answers import tells_nothing
 
@@ -45,6 +46,9 @@ class Result:
     interpretations
         The readings with their short answers; ``pid`` names the passage in ``passages``. Empty if the question is not
         answered.
+    doubtful
+        Readings with less than half of the surest one's confidence, where the question is answered. They are not among
+        ``interpretations``, and the answer tells them last, see `polyqa.less_certain`.
     passages
         The passages that the answer was written from, best first.
     sources
@@ -96,17 +100,15 @@ class Result:
     confidence: Sequence[float | None] = ()
     standing: Standing = "answered"
     full_answer: str = field(default="", repr=False)
+    doubtful: Sequence[Interpretation] = ()
 
     @cached_property
     def clarification(self) -> "Clarification | None":
-        """The question back whose choices are the likely readings; ``None`` if there are no two to choose from."""
+        """The question back whose choices are the readings; ``None`` if there are no two to choose from."""
         from .asking_back import clarification
 
-        if self.standing != "answered":
-            return None
-        likely = [place for place, sure in enumerate(self.confidence) if sure is None or sure >= LEAST]
-        asked = clarification(self.question, [self.interpretations[place] for place in likely], self.passages)
-        return None if asked is None else replace(asked, readings=tuple(likely[place] for place in asked.readings))
+        answered = self.standing == "answered"
+        return clarification(self.question, self.interpretations, self.passages) if answered else None
 
     @property
     def asked_back(self) -> bool:
@@ -142,7 +144,8 @@ class Result:
 
         reading = self.interpretations[place]
         others = [one for at, one in enumerate(self.interpretations) if at != place]
-        answer = answer_of(reading, others, self.passages, self.full_answer or self.answer)
+        sure, *_ = (self.full_answer or self.answer).partition(LESS_CERTAIN)
+        answer = answer_of(reading, others, self.passages, sure)
         return replace(
             self,
             question=reading.question,
@@ -151,6 +154,7 @@ class Result:
             sources=self.sources[place : place + 1],
             confidence=self.confidence[place : place + 1],
             full_answer="",
+            doubtful=(),
             calls=(),
             input_tokens=0,
             output_tokens=0,
@@ -165,7 +169,8 @@ class Result:
         if self.asked_back or self.standing != "answered":  # it has its marks
             return self.answer
         told = disagreements(self.interpretations, self.sources)
-        body = with_marks(self.answer.removesuffix(told).rstrip(), self.interpretations, self.passages)
+        every = [*self.interpretations, *self.doubtful]
+        body = with_marks(self.answer.removesuffix(told).rstrip(), every, self.passages)
         numbers = {passage.pid: number for number, passage in enumerate(self.passages, 1)}
         return f"{body} {disagreements(self.interpretations, self.sources, numbers)}".strip() if told else body
 
@@ -393,7 +398,7 @@ def _weighed(result: Result, program: dspy.Module, least: float | None) -> Resul
     standing = standing_of(sure, least)
     result = replace(result, confidence=sure, standing=standing)
     if standing == "answered":
-        return result
+        return _apart(result, program)
     if standing == "unsure":
         return replace(result, answer=unsure(readings, passages, result.answer))
     if not passages:  # VERDICT reports those of its readings alone
@@ -406,11 +411,37 @@ def _weighed(result: Result, program: dspy.Module, least: float | None) -> Resul
     topics = " ".join([result.question, *(passage.title for passage in passages)])
     if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):
         said = f"{said}\nWithout naming a passage, {result.lm} says: {result.answer}"
-    emptied: dict[str, Any] = {
-        name: [] for name in ("answers", *getattr(program, "per_reading", ())) if name in result.extra
-    }
-    extra = result.extra | emptied
-    return replace(result, answer=said, passages=passages, interpretations=(), confidence=(), sources=(), extra=extra)
+    return replace(_keeping(result, program, []), answer=said, passages=passages)
+
+
+def _apart(result: Result, program: dspy.Module) -> Result:
+    """Return a result whose doubtful readings are none, and are told last in its answer."""
+    from .less_certain import doubtful, told_apart
+
+    readings, doubted = result.interpretations, doubtful(result.confidence)
+    if not doubted:
+        return result
+    body = result.answer.removesuffix(disagreements(readings, result.sources)).rstrip()
+    answer, staying = told_apart(result.question, body, readings, doubted, result.passages)
+    if len(staying) == len(readings):
+        return result
+    kept = _keeping(result, program, staying)
+    answer = f"{answer} {disagreements(kept.interpretations, kept.sources)}".strip()
+    return replace(kept, answer=answer, doubtful=[readings[at] for at in doubted if at not in staying])
+
+
+def _keeping(result: Result, program: dspy.Module, places: Sequence[int]) -> Result:
+    """Return a result with some of its readings alone, and with what it says of each."""
+    parts = dspy.Prediction(interpretations=result.interpretations, sources=result.sources, **result.extra)
+    (program if isinstance(program, Program) else Program()).keep_readings(parts, places)
+    fields = dict(parts.items())
+    return replace(
+        result,
+        interpretations=tuple(fields.pop("interpretations")),
+        sources=tuple(fields.pop("sources")),
+        confidence=tuple(result.confidence[place] for place in places),
+        extra=fields,
+    )
 
 
 def _unheeded(program: dspy.Module, model: dspy.LM, assigned: Mapping[str, dspy.LM]) -> dict[str, tuple[str, ...]]:

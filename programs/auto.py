@@ -10,7 +10,6 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.calls import NO_READINGS
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import several
-from polyqa.models import SpanReader
 from polyqa.questions import QuestionRetriever
 from polyqa.replies import is_null
 from polyqa.signatures import AnswerClosedBook, LocateAnswer, VerifyInterpretation, VerifyReadings, WriteLongFormAnswer
@@ -175,9 +174,9 @@ class Auto(DiversifyingProgram):
         self._tell_answers(prediction)
         return prediction
 
-    def tell_sources(self, question: str, prediction: dspy.Prediction, reader: SpanReader) -> None:
-        """Add which passages back the readings; those that disagree are no readings, and do not make it ambiguous."""
-        super().tell_sources(question, prediction, reader)
+    def keep_readings(self, prediction: dspy.Prediction, places: Sequence[int]) -> None:
+        """Leave some readings in a prediction; the others do not make the question ambiguous."""
+        super().keep_readings(prediction, places)
         self._tell_answers(prediction)
 
     @staticmethod

@@ -136,13 +136,17 @@ class Program(dspy.Module):
         readings, passages = prediction.interpretations, list(prediction.passages)
         every = list({one.pid: one for one in (*passages, *(prediction.get("universe") or ()))}.values())
         prediction.sources = compare_sources(question, readings, every, reader)
-        places = settled(readings, prediction.sources)
-        for name in ("interpretations", "sources", *self.per_reading):
-            prediction[name] = [prediction[name][place] for place in places]
+        self.keep_readings(prediction, settled(readings, prediction.sources))
         named = {pid for one in prediction.sources for side in (one, *one.otherwise) for pid in side.pids}
         prediction.passages = [*passages, *(one for one in every[len(passages) :] if one.pid in named)]
         if told := disagreements(prediction.interpretations, prediction.sources):
             prediction.answer = f"{prediction.answer} {told}".strip()
+
+    def keep_readings(self, prediction: dspy.Prediction, places: Sequence[int]) -> None:
+        """Leave some of its readings in a prediction, by their places from 0, and what it says of each."""
+        for name in ("interpretations", "sources", *self.per_reading):
+            if prediction.get(name):
+                prediction[name] = [prediction[name][place] for place in places]
 
     def forward(self, question: str) -> dspy.Prediction:
         """Answer a question; what is white space in it becomes a blank."""

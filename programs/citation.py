@@ -7,6 +7,8 @@ from functools import lru_cache
 from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.text import CLOSING, FULL_STOPS, content_words, holds, sentences, several, without_marks
 
+LESS_CERTAIN = "Less certain:"
+"""What follows it in a long answer is doubtful."""
 _MARK = re.compile(r"\[\d+(?:, ?\d+)*\]")
 _ENDS = re.compile(rf"\s*[.!?؟۔।॥…{FULL_STOPS}]+{CLOSING}$")
 _NO_SPACE = re.compile("[\u3040-\u30ff\u3400-\u9fff）」』》]$")
@@ -81,7 +83,8 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
     numbers = {passage.pid: number for number, passage in enumerate(passages, 1)}
     marked = answer
     for sentence in reversed(sentences(answer)):
-        numbered = _sources(sentence.text, interpretations, passages, numbers) or _quoted(sentence.text, passages)
+        said = sentence.text.removeprefix(LESS_CERTAIN)
+        numbered = _sources(said, interpretations, passages, numbers) or _quoted(said, passages)
         if numbered:
             without_end = _ENDS.sub("", sentence.text)
             place = answer.index(sentence.text, sentence.start) + len(without_end)

@@ -28,11 +28,11 @@ from polyqa.models import SpanReader
 from polyqa.signatures import TellFindings, VerifyFinding
 
 from .base import CallLimits, RetrievalSettings, RetrievingProgram
+from .citation import LESS_CERTAIN
 from .finding_examples import finding_demos
 from .steps import Steps, ask, ask_all, work
 
 NOTHING_FOUND = "The passages do not answer the question."
-LESS_CERTAIN = "Less certain:"
 _SPANS = 2  # of a passage: beside the reader's best span the second is right as often as not
 _READ = 5  # spans that the reader gives
 _LONGEST = 10  # words of a span

@@ -100,7 +100,11 @@ def _dropped(
     result: "Result", steps: Sequence[Mapping[str, Any]], found: int, passages: Sequence[Item]
 ) -> Iterator[Item]:
     by_answer = {normalize_answer(reading.answer): reading for reading in result.interpretations}
-    asked = {normalize_answer(reading.question) for reading in result.interpretations}
+    numbers = numbers_of(result.passages)
+    for reading in result.doubtful:
+        why = f"{reading.answer}: less than half as sure as the surest reading"
+        yield Item(reading.question, why, numbers.get(reading.pid or ""), kept=False)
+    asked = {normalize_answer(reading.question) for reading in (*result.interpretations, *result.doubtful)}
     pruned = _pruned(result.extra.get("tree"))
     for question, answer in {**dict(_proposed(steps)), **pruned}.items():
         if normalize_answer(question) in asked:

@@ -140,14 +140,6 @@ def test_a_question_back_is_answered_without_a_call(titanic: Result) -> None:
         back.choose("the submarine")
 
 
-def test_a_doubtful_reading_is_no_choice(titanic: Result) -> None:
-    assert titanic.clarification is not None
-    doubted = replace(titanic, confidence=[0.01, *titanic.confidence[1:]])
-    assert doubted.clarification is not None
-    assert doubted.clarification.choices == titanic.clarification.choices[1:]
-    assert doubted.choose("1").interpretations == titanic.choose("2").interpretations
-
-
 @pytest.mark.parametrize("standing", ["answered", "unsure"])
 def test_a_reading_alone_stands_as_it_did_among_the_others(titanic: Result, standing: str) -> None:
     told = replace(titanic, confidence=[0.3] * len(titanic.confidence), standing=standing)  # type: ignore[arg-type]

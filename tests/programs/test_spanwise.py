@@ -19,7 +19,8 @@ from polyqa.models.spans import Reading as Marks
 from polyqa.models.spans import Span
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import Spanwise
-from polyqa.programs.spanwise import LESS_CERTAIN, NOTHING_FOUND, Finding
+from polyqa.programs.citation import LESS_CERTAIN
+from polyqa.programs.spanwise import NOTHING_FOUND, Finding
 
 FILM = Passage(pid="film", title="Titanic (1953 film)", text="It was released in April 1953. It won an Oscar in 1954.")
 SHIP = Passage(pid="ship", title="RMS Titanic", text="The liner was launched on 31 May 1911. She sank in 1912.")

@@ -1,0 +1,196 @@
+"""Readings much less sure than the surest one: no readings, told last, with everything that hangs on them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import polyqa
+from polyqa import Result
+from polyqa.base.values import Interpretation, Passage
+from polyqa.less_certain import doubtful, told_apart
+from polyqa.lesson_files import lessons_home
+from polyqa.lm.recorder import listening
+from polyqa.metrics.text import holds, sentences
+from polyqa.programs.citation import LESS_CERTAIN
+from polyqa.reports.why import stages
+from polyqa.watching import Watch
+
+JAGUAR = "When was the Jaguar jet retired?"
+FILM = Passage(pid="film", title="Titanic (1997 film)", text="James Cameron directed it, with Kate Winslet. It won.")
+OLDER = Passage(pid="older", title="Titanic (1953 film)", text="Jean Negulesco directed it. Barbara Stanwyck starred.")
+CAMERON = Interpretation(question="Who directed the 1997 film Titanic?", answer="James Cameron", pid="film")
+NEGULESCO = Interpretation(question="Who directed the 1953 film Titanic?", answer="Jean Negulesco", pid="older")
+WINSLET = Interpretation(question="Who directed Titanic?", answer="Kate Winslet", pid="film")
+
+
+def apart(answer: str, *readings: Interpretation, sure: int = 1) -> tuple[str, list[int]]:
+    """Return the answer when all but the first ``sure`` readings are in doubt, and the places that stay."""
+    doubted = range(sure, len(readings))
+    return told_apart("Who directed Titanic?", answer, readings, doubted, [FILM, OLDER])
+
+
+@pytest.fixture(scope="module")
+def jaguar() -> tuple[Result, Sequence[Mapping[str, Any]]]:
+    steps: list[Mapping[str, Any]] = []
+    program = polyqa.load("auto")
+    with listening(Watch(lambda _, step: steps.append(step)), program):
+        return polyqa.ask(JAGUAR, program=program), steps
+
+
+def test_an_answer_tells_doubtful_readings_last(jaguar: tuple[Result, Any]) -> None:
+    result, _ = jaguar
+    sure, _, less = result.cited_answer.partition(f" {LESS_CERTAIN} ")
+    assert [reading.answer for reading in result.interpretations] == ["2005"]
+    assert sure.startswith("SEPECAT Jaguar: France retired its last Jaguars in 2005")
+    assert {reading.answer for reading in result.doubtful} == {"1928", "1935", "1945"}
+    assert less == (
+        "Jaguar Cars: The firm moved to Coventry in 1928, used the name Jaguar for a car in 1935 and took it for the "
+        "whole company in 1945 [3]."
+    )
+    assert result.passages[2].title == "Jaguar Cars"
+
+
+def test_nothing_else_counts_them(jaguar: tuple[Result, Any]) -> None:
+    result, _ = jaguar
+    data = result.to_dict()
+    assert len(data["interpretations"]) == len(data["confidence"]) == len(data["sources"]) == 1
+    assert (data["answers"], data["ambiguous"], data["clarification"]) == (["2005"], False, None)
+    assert not polyqa.ask(JAGUAR, program="auto", ask_back=True).asked_back
+    assert result.alone(0).answer == result.answer.partition(f" {LESS_CERTAIN}")[0]
+
+
+def test_why_names_what_was_dropped(jaguar: tuple[Result, Any]) -> None:
+    dropped = {item.detail: item for item in stages(*jaguar)[-1].items}
+    for answer in ("1935", "1945", "1928"):
+        item = dropped[f"{answer}: less than half as sure as the surest reading"]
+        assert (item.source, item.kept) == (3, False)
+
+
+@pytest.mark.parametrize(
+    ("question", "doubted", "ending"),
+    [
+        (
+            "Who was the architect of Notre-Dame?",
+            "Bishop Maurice de Sully",
+            "The architect of Notre-Dame de Paris was Bishop Maurice de Sully [4]. University of Notre Dame: A French",
+        ),
+        (
+            "What is the atomic number of the element curium?",
+            "Cm",
+            "Curium: It is an artificial radioactive element with the symbol Cm, named in honour of the Curies [1].",
+        ),
+    ],
+)
+def test_a_language_model_s_sentence_moves_before_what_it_doubts_itself(
+    question: str, doubted: str, ending: str
+) -> None:
+    result = polyqa.ask(question, program="spanwise", lm=polyqa.recorded(lessons_home() / "spanwise.jsonl.gz"))
+    sure, _, less = result.cited_answer.partition(f" {LESS_CERTAIN} ")
+    assert [reading.answer for reading in result.doubtful] == [doubted]
+    assert len(result.interpretations) == len(result.confidence) == len(result.extra["probabilities"]) == 1
+    assert doubted not in sure
+    assert less.startswith(ending)
+
+
+def test_half_of_the_surest_is_enough() -> None:
+    assert doubtful([0.8, 0.4, 0.39, None, 0.1]) == [2, 4]
+    assert doubtful([]) == doubtful([None, None]) == []
+
+
+def test_an_opening_names_what_stays() -> None:
+    told = "Titanic (1997 film): James Cameron directed it, with Kate Winslet. Titanic (1953 film): Jean Negulesco"
+    said, staying = apart(f"Titanic can mean the 1997 film or the 1953 film. {told} directed it.", CAMERON, NEGULESCO)
+    assert staying == [0]
+    assert said == told.replace("Titanic (1953", f"{LESS_CERTAIN} Titanic (1953") + " directed it."
+
+
+def test_a_count_of_what_may_be_meant_goes() -> None:
+    said, _ = apart("There are two films. James Cameron directed one. Jean Negulesco did, too.", CAMERON, NEGULESCO)
+    assert said == f"James Cameron directed one. {LESS_CERTAIN} Titanic (1953 film): Jean Negulesco did, too."
+
+
+def test_a_sentence_that_quotes_its_passage_claims_one_answer() -> None:
+    told = "Titanic (1997 film): James Cameron directed it, with Kate Winslet."
+    assert apart(told, CAMERON, WINSLET) == (told, [0])
+
+
+def test_a_sentence_that_claims_both_keeps_both() -> None:
+    told = "James Cameron directed the film of 1997, and Jean Negulesco that of 1953."
+    assert apart(told, CAMERON, NEGULESCO) == (told, [0, 1])
+
+
+def test_what_goes_on_about_a_doubtful_reading_goes_with_it() -> None:
+    said, _ = apart("Jean Negulesco directed it. It won an Oscar. It was by James Cameron.", CAMERON, NEGULESCO)
+    assert said == (
+        "Titanic (1997 film): It was by James Cameron. "
+        f"{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco directed it. It won an Oscar."
+    )
+
+
+def test_what_introduces_a_doubtful_reading_goes_with_it() -> None:
+    said, _ = apart(f"The first of 1953 is grey. Jean Negulesco directed it. {CAMERON.answer} did.", CAMERON, NEGULESCO)
+    assert said == (
+        f"James Cameron did. {LESS_CERTAIN} The first of 1953 is grey. Titanic (1953 film): Jean Negulesco directed it."
+    )
+
+
+def test_a_list_is_numbered_anew() -> None:
+    said, _ = apart("1. Jean Negulesco (1953).\n2. James Cameron (1997).\n3. That is all.", CAMERON, NEGULESCO)
+    assert said == (
+        f"1. James Cameron (1997).\n2. That is all.\n\n{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco (1953)."
+    )
+
+
+def test_an_answer_without_the_sure_reading_gets_it() -> None:
+    said, _ = apart("Jean Negulesco directed it.", CAMERON, NEGULESCO)
+    assert said.startswith("Titanic (1997 film): James Cameron directed it, with Kate Winslet.")
+    assert said.endswith(f"{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco directed it.")
+
+
+def test_a_mark_stays_with_its_sentence() -> None:
+    said, _ = apart("James Cameron did. [1] Jean Negulesco did. [2] So they say. [1]", CAMERON, NEGULESCO)
+    assert said.startswith(f"James Cameron did [1]. So they say [1]. {LESS_CERTAIN} ")
+    assert said.endswith("Jean Negulesco did [2].")
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> tuple[str, list[Interpretation], list[int], list[Passage]]:
+    """Draw a long answer about several readings, each with a passage of its own, some of them in doubt."""
+    count = draw(st.integers(2, 5))
+    names = [f"Name{place}x" for place in range(count)]
+    passages = [
+        Passage(pid=str(at), title=draw(st.sampled_from(["", f"Thing {at}"])), text=f"So it was. {name} made it.")
+        for at, name in enumerate(names)
+    ]
+    readings = [Interpretation(question="Who made it?", answer=name, pid=str(at)) for at, name in enumerate(names)]
+    told = st.sampled_from(
+        [
+            *(f"{name} made it." for name in names),
+            *(f"{one} made it, and {other}, too." for one in names for other in names if one != other),
+            *("It can mean five things.", "It was good.", "So they say.", "- And then?", "1. This is so."),
+        ]
+    )
+    gaps = st.sampled_from([" ", "\n", "\n\n", "  "])
+    text = "".join(f"{draw(told)}{draw(gaps)}" for _ in range(draw(st.integers(0, 6)))).strip()
+    doubted = draw(st.lists(st.sampled_from(range(count)), unique=True, min_size=1, max_size=count - 1))
+    return text, readings, doubted, passages
+
+
+@given(answers())
+def test_no_sentence_before_it_tells_what_only_a_doubtful_reading_says(
+    drawn: tuple[str, list[Interpretation], list[int], list[Passage]],
+) -> None:
+    text, readings, doubted, passages = drawn
+    said, staying = told_apart("Who made it?", text, readings, doubted, passages)
+    sure, _, less = said.partition(LESS_CERTAIN)
+    assert {*staying, *doubted} == set(range(len(readings)))
+    for place, reading in enumerate(readings):
+        if place not in staying:
+            assert not holds(sure, reading.answer)
+            assert holds(less, reading.answer)
+    for sentence in (one for line in text.splitlines() for one in sentences(line)):
+        if any(holds(sentence.text, readings[place].answer) for place in staying):
+            assert sentence.text in said
