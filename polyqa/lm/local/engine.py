@@ -27,6 +27,7 @@ from polyqa.base.needed import NotNeededError
 from polyqa.lm.client import BoundedLM, CallTimeoutError, given_up, out_of_the_deadline
 from polyqa.lm.errors import AsyncErrorReader
 from polyqa.lm.recorded import wanted_rollout
+from polyqa.lm.recorder import messages_of
 
 from .process import LocalServer, LocalSettings
 
@@ -122,9 +123,13 @@ class AsyncLocalEngine:
         try:
             with out_of_the_deadline():
                 address = await asyncio.to_thread(self.engine.server.address)
-            async with self._explained(), aclosing(self._client(address).stream(self._sent(request))) as events:
-                async for event in events:
-                    yield event
+            sent, slot = self._sent(request)
+            try:
+                async with self._explained(), aclosing(self._client(address).stream(sent)) as events:
+                    async for event in events:
+                        yield event
+            finally:
+                self.engine.server.slots.give(slot)
         finally:
             self.engine.free.release()
 
@@ -154,19 +159,22 @@ class AsyncLocalEngine:
             clients[address] = _client(address, self.engine.server.key)
         return clients[address]
 
-    def _sent(self, request: Request) -> Request:
-        """Return a request as the server takes it.
+    def _sent(self, request: Request) -> tuple[Request, int]:
+        """Return a request as the server takes it, and the slot that it has taken.
 
         DSPy carries no keyword that it does not know, but ``metadata``: in there stand llama.cpp's own, such as
         ``grammar``, and ``lora`` for a call that wants the added weights.
         """
         extensions = dict(request.config.extensions or {})
         extensions |= extensions.pop("metadata", {})
-        added = bool(extensions.pop("lora", ""))
-        if self.engine.server.lora is not None:
-            extensions["lora"] = [{"id": 0, "scale": float(added)}]
+        server = self.engine.server
+        lora = bool(extensions.pop("lora", "")) and server.lora is not None
+        if lora:
+            extensions["lora"] = [{"id": 0, "scale": 1.0}]
+        prompt = "\n".join(message["content"] for message in messages_of(request))
+        slot = extensions["id_slot"] = server.slots.take(prompt, lora=lora)
         config = replace(request.config, extensions=extensions or None)
-        return replace(request, model=self.engine.server.name, config=config)
+        return replace(request, model=server.name, config=config), slot
 
     @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:

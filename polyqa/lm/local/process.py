@@ -1,6 +1,7 @@
 """Starts llama.cpp's server once for all who ask it, and says why where it does not start."""
 
 import atexit
+import hashlib
 import json
 import os
 import re
@@ -11,14 +12,19 @@ import tempfile
 import threading
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import IO
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
+from polyqa.base.files import write_atomically
+from polyqa.base.folders import home_folder
 from polyqa.models.gguf import lora_file
 from polyqa.models.gguf_header import check_header
+
+from .slots import Slots
 
 _STARTS_IN = 300.0
 """Seconds that a model may take to load: from a slow disk it is minutes."""
@@ -29,6 +35,8 @@ _DIES_IN = 0.5
 _BESIDE_THE_MODEL = 500 * 2**20
 """Bytes that llama.cpp takes beside the model's file, contexts and cached prompts, measured with 1.5B parameters."""
 _MANY_CORES = 4
+_SPARE = 2
+"""Slots for prompts that are not asked just now, where llama.cpp's own cache of prompts cannot be used."""
 _KILLED = " (the system ends the largest process where memory is short)"
 # What llama.cpp writes into its log, and what it means.
 _CAUSES = (
@@ -119,12 +127,16 @@ class LocalServer:
     lora
         The weights that are added to it for calls that ask for them (``lora`` in a call's ``metadata``); ``None`` if
         none are shipped for it.
+    slots
+        Those for calls without them, from 0; that for calls with them comes after.
     """
 
     def __init__(self, path: Path, name: str, settings: LocalSettings) -> None:
         self.path, self.name, self.settings = path, name, settings
         self.lora = lora_file(path)
+        self.slots = Slots(settings.slots + (_SPARE if self.lora is not None and settings.prompt_cache else 0))
         self.key = secrets.token_urlsafe()
+        self._restored: list[str] = []
         self._address: str | None = None
         self._process: subprocess.Popen[str] | None = None
         self._log: IO[bytes] | None = None
@@ -144,8 +156,9 @@ class LocalServer:
             return self._address
 
     def stop(self) -> None:
-        """End the process."""
+        """End the process, and keep what its slots have read for the next one."""
         with self._lock:
+            self._keep()
             self._stop()
 
     def ended(self) -> str:
@@ -196,8 +209,7 @@ class LocalServer:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         settings = {**asdict(self.settings), "path": str(self.path), "name": self.name, "key": self.key}
-        if self.lora is not None:
-            settings["lora"] = str(self.lora)
+        settings |= {"slots": len(self.slots.read), "lora": str(self.lora or ""), "kept": f"{_kept_folder()}{os.sep}"}
         late = threading.Timer(_STARTS_IN, self._process.kill)
         late.start()
         try:
@@ -215,6 +227,7 @@ class LocalServer:
             self._stop()
             raise PolyqaError(f"{self.path} cannot be loaded: {cause}.")
         address: str = json.loads(line)["address"]
+        self._restore(address)
         return address
 
     def _stop(self) -> None:
@@ -229,6 +242,49 @@ class LocalServer:
             self._log.close()
         self._address = self._process = self._log = None
         atexit.unregister(self.stop)
+
+    def _keep(self) -> None:
+        """Write what the slots have read into files; where none can be written, nothing is kept."""
+        if self._address is None or self.pid is None or self.slots.read == self._restored:
+            return
+        prompts = self._kept_prompts()
+        with suppress(OSError, PolyqaError):
+            for slot, prompt in enumerate(self.slots.read):
+                draft = prompts.with_suffix(f".{os.getpid()}")
+                if prompt and self._slot(self._address, slot, "save", draft.name):
+                    draft.replace(prompts.with_suffix(f".{slot}"))
+            write_atomically(prompts, json.dumps(self.slots.read))
+
+    def _restore(self, address: str) -> None:
+        """Read what the slots of an earlier process have read: how a prompt begins seldom changes.
+
+        llama.cpp compares each prompt with what a slot has read, so at worst a file is of no use.
+        """
+        prompts = self._kept_prompts()
+        with suppress(OSError, ValueError):
+            for slot, prompt in enumerate(json.loads(prompts.read_text())[: len(self.slots.read)]):
+                if prompt and self._slot(address, slot, "restore", prompts.with_suffix(f".{slot}").name):
+                    self.slots.read[slot] = str(prompt)
+        self._restored = list(self.slots.read)
+
+    def _kept_prompts(self) -> Path:
+        """Return where the prompts that slots have read are kept; beside it is a file for each slot."""
+        import xllamacpp
+
+        state = self.path.stat()
+        parts = [state.st_size, state.st_mtime_ns, self.settings.context, xllamacpp.__version__]
+        name = hashlib.sha256(json.dumps([str(self.path), *parts]).encode()).hexdigest()[:16]
+        return _kept_folder() / f"{self.path.stem}-{name}.json"
+
+    def _slot(self, address: str, slot: int, action: str, file: str) -> bool:
+        """Have the server save or restore what a slot has read, and return whether it did."""
+        with closing(HTTPConnection(address.rpartition("/")[2], timeout=_ANSWERS_IN)) as connection:
+            headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+            try:
+                connection.request("POST", f"/slots/{slot}?action={action}", json.dumps({"filename": file}), headers)
+                return connection.getresponse().status == HTTPStatus.OK
+            except (OSError, HTTPException):
+                return False
 
     def _check_memory(self) -> None:
         need, free = needed_memory(self.path), free_memory()
@@ -250,6 +306,14 @@ class LocalServer:
                 return words.format(*match.groups())
         status = self._process.returncode
         return f"it ended with status {status}" + _KILLED * (status == -9)
+
+
+def _kept_folder() -> Path:
+    """Return where what slots have read is kept; prompts can be told from it, so it is for this user alone."""
+    folder = home_folder("language-models", in_checkout="polyqa/models/language-models") / "kept"
+    with suppress(OSError):  # where nothing can be written, nothing is kept
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
 
 
 def free_memory() -> int | None:

@@ -24,15 +24,17 @@ def main() -> None:
     params.api_keys = [settings["key"]]
     params.port = 0
     params.n_parallel = settings["slots"]
+    params.cache_ram_mib = settings["prompt_cache"]
     if lora := settings.get("lora"):
         added = xllamacpp.CommonAdapterLoraInfo()
         added.path, added.scale = lora, 0.0
         params.lora_adapters = [added]
-        params.n_parallel += 1  # what a slot has read is lost when the weights change: calls with them get their own
+        params.n_parallel += 1  # the last slot is for calls with these weights
+        params.cache_ram_mib = 0  # it would give a call without them what was read with them
     params.n_batch = params.n_ubatch  # a call that was given up goes on for one batch
     params.n_ctx = params.n_parallel * settings["context"]
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
-    params.cache_ram_mib = settings["prompt_cache"]
+    params.slot_save_path = settings["kept"]
     params.fit_params = params.ui = False
     server = xllamacpp.Server(params)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # llama.cpp has set its own
