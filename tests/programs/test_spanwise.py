@@ -20,7 +20,7 @@ from polyqa.models.spans import Span
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import Spanwise
 from polyqa.programs.citation import LESS_CERTAIN
-from polyqa.programs.spanwise import NOTHING_FOUND, Finding
+from polyqa.programs.spanwise import NOTHING_FOUND, TUNED, Finding
 
 FILM = Passage(pid="film", title="Titanic (1953 film)", text="It was released in April 1953. It won an Oscar in 1954.")
 SHIP = Passage(pid="ship", title="RMS Titanic", text="The liner was launched on 31 May 1911. She sank in 1912.")
@@ -222,6 +222,41 @@ def test_doubt_is_measured_where_the_model_tells_it() -> None:
     first, second = result.probabilities
     assert first == pytest.approx(Finding(FILM, 0, "", 1.0, 8.0).probability(0.91 / 1.01), abs=1e-3)
     assert second == pytest.approx(Finding(SHIP, 0, "", 0.9, 8.0).probability(0.51 / 1.01), abs=1e-3)
+
+
+@pytest.mark.parametrize("compiled", ["as shipped", "other instructions", "other examples"])
+def test_a_model_with_weights_for_the_call_needs_no_examples(compiled: str) -> None:
+    asked: list[Request] = []
+
+    def sure(text: str) -> float:
+        return 0.5 if "| April 1953" in text or "| 31 May 1911" in text else 0.01
+
+    class Listening(Sure):
+        def complete(self, request: Request) -> Response:
+            asked.append(request)
+            return super().complete(request)
+
+    lm = RecentLM("tests/tuned", engine=Listening(sure), cache=False)
+    lm.gives_probabilities = lm.verifies_findings = True
+    made = program(FILM, SHIP)
+    if compiled == "other instructions":
+        made.verify.signature = made.verify.signature.with_instructions("Is it right?")
+    if compiled == "other examples":
+        made.verify.demos = made.verify.demos[:3]
+    with dspy.context(lm=lm):
+        result = made(question=QUESTION)
+        assert made.tuned is (compiled == "as shipped")
+    *verdicts, told = asked
+    wanted = {"as shipped": 0, "other instructions": 10, "other examples": 3}[compiled]
+    assert [len(one.messages) for one in verdicts] == [2 * wanted + 1] * 4
+    metadata = [(one.config.extensions or {}).get("metadata", {}) for one in verdicts]
+    assert metadata == [{"lora": "verify-finding"} if made.verify.demos and not wanted else {}] * 4
+    assert len(told.messages) > 2
+    assert "lora" not in (told.config.extensions or {}).get("metadata", {})
+    if not wanted:
+        assert result.probabilities[0] == pytest.approx(
+            Finding(FILM, 0, "", 1.0, 8.0).probability(0.51 / 1.01, TUNED), abs=1e-3
+        )
 
 
 def test_who_tells_probabilities() -> None:

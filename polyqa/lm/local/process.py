@@ -17,6 +17,8 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import IO
 
+from pydantic import TypeAdapter
+
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.files import write_atomically
@@ -35,8 +37,10 @@ _DIES_IN = 0.5
 _BESIDE_THE_MODEL = 500 * 2**20
 """Bytes that llama.cpp takes beside the model's file, contexts and cached prompts, measured with 1.5B parameters."""
 _MANY_CORES = 4
-_SPARE = 2
+_SPARE = 1
 """Slots for prompts that are not asked just now, where llama.cpp's own cache of prompts cannot be used."""
+_CONTEXT = 28 * 2**10
+"""Bytes that a token of a slot's context takes, with 1.5B parameters."""
 _KILLED = " (the system ends the largest process where memory is short)"
 # What llama.cpp writes into its log, and what it means.
 _CAUSES = (
@@ -262,9 +266,10 @@ class LocalServer:
         """
         prompts = self._kept_prompts()
         with suppress(OSError, ValueError):
-            for slot, prompt in enumerate(json.loads(prompts.read_text())[: len(self.slots.read)]):
+            kept = TypeAdapter(list[str]).validate_json(prompts.read_bytes())
+            for slot, prompt in enumerate(kept[: len(self.slots.read)]):
                 if prompt and self._slot(address, slot, "restore", prompts.with_suffix(f".{slot}").name):
-                    self.slots.read[slot] = str(prompt)
+                    self.slots.read[slot] = prompt
         self._restored = list(self.slots.read)
 
     def _kept_prompts(self) -> Path:
@@ -287,7 +292,9 @@ class LocalServer:
                 return False
 
     def _check_memory(self) -> None:
-        need, free = needed_memory(self.path), free_memory()
+        more = 0 if self.lora is None else 1 + len(self.slots.read) - self.settings.slots
+        need = needed_memory(self.path) + more * self.settings.context * _CONTEXT
+        free = free_memory()
         if free is not None and need > free:
             raise PolyqaError(
                 f"{self.path.name} needs about {need / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are free. "
