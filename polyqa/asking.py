@@ -360,7 +360,7 @@ def result_of(
         See `ask`.
     """
     fields = dict(prediction.items())
-    assigned = own_lms(program)
+    assigned, told = own_lms(program), fields.pop("confidence", None)
     return _weighed(
         Result(
             question=question,
@@ -382,17 +382,21 @@ def result_of(
         ),
         program,
         min_confidence,
+        told,
     )
 
 
-def _weighed(result: Result, program: dspy.Module, least: float | None) -> Result:
-    """Return a result with how sure its readings are, and with the answer that so sure readings deserve."""
+def _weighed(result: Result, program: dspy.Module, least: float | None, told: Sequence[float] | None = None) -> Result:
+    """Return a result with how sure its readings are, and with the answer that so sure readings deserve.
+
+    A program that knows how sure it is has ``told`` it; of other readings the embedded reader is asked.
+    """
     readings, passages = result.interpretations, result.passages
     index = index_of(program)
     if index is None and not passages:  # from memory, as such programs do
         known = readings or not tells_nothing(result.answer, result.question)
         return replace(result, confidence=[None] * len(readings), standing="answered" if known else "unanswered")
-    sure = confidence(result.question, readings, passages, shared_reader())
+    sure = confidence(result.question, readings, passages, shared_reader()) if told is None else list(told)
     if least is None:
         least = LEAST if result.lm == MODEL_NAME else 0.0
     standing = standing_of(sure, least)

@@ -139,6 +139,8 @@ class Spanwise(RetrievingProgram):
 
     Its prediction has ``answer``, ``interpretations`` (each with the passage that it was found in), ``passages`` (the K
     that were read, best first) and ``probabilities`` (for each reading that of its finding).
+    If the model was trained for step 2, they are its ``confidence`` as well, in place of what the embedded reader makes
+    of the readings.
 
     Parameters
     ----------
@@ -152,7 +154,7 @@ class Spanwise(RetrievingProgram):
     """
 
     paper_sampling = GREEDY_SAMPLING
-    per_reading = ("probabilities",)
+    per_reading = ("probabilities", "confidence")
 
     def __init__(
         self,
@@ -198,12 +200,13 @@ class Spanwise(RetrievingProgram):
             reply = yield from ask(self.tell, findings=lines, question=question)
             readings = _worded(question, findings, reply.interpretations)
             answer = _complete(question, reply.answer, findings, doubtful)
-        return dspy.Prediction(
-            answer=answer,
-            interpretations=readings,
-            passages=passages,
-            probabilities=[round(probability, 4) for probability, _ in kept],
+        probabilities = [round(probability, 4) for probability, _ in kept]
+        prediction = dspy.Prediction(
+            answer=answer, interpretations=readings, passages=passages, probabilities=probabilities
         )
+        if weights is TUNED:
+            prediction.confidence = list(probabilities)
+        return prediction
 
     @property
     def tuned(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import dspy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -121,6 +122,21 @@ def test_the_bar_is_the_user_s(titanic: Result) -> None:
     assert asked.answer.startswith("No answer is sure enough: the surest has a confidence of 0.")
     with pytest.raises(PolyqaError, match="from 0 to 1, not 2"):
         polyqa.ask("When did Titanic come out?", min_confidence=2)
+
+
+def test_a_program_that_knows_how_sure_it_is_is_believed(titanic: Result) -> None:
+    class Sure(dspy.Module):
+        def forward(self, question: str) -> dspy.Prediction:
+            return dspy.Prediction(
+                answer="It came out in 1997 or 1953.",
+                interpretations=titanic.interpretations[:2],
+                passages=titanic.passages,
+                confidence=[0.71, 0.42],
+            )
+
+    result = polyqa.ask("When did Titanic come out?", program=Sure())
+    assert (result.confidence, result.standing) == ([0.71, 0.42], "answered")
+    assert "confidence" not in result.extra
 
 
 def test_a_question_back_is_answered_without_a_call(titanic: Result) -> None:

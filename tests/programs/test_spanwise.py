@@ -246,6 +246,7 @@ def test_a_model_with_weights_for_the_call_needs_no_examples(compiled: str) -> N
     with dspy.context(lm=lm):
         result = made(question=QUESTION)
         assert made.tuned is (compiled == "as shipped")
+    assert result.get("confidence") == (result.probabilities if compiled == "as shipped" else None)
     *verdicts, told = asked
     wanted = {"as shipped": 0, "other instructions": 10, "other examples": 3}[compiled]
     assert [len(one.messages) for one in verdicts] == [2 * wanted + 1] * 4
