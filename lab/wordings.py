@@ -143,7 +143,8 @@ def asked(
     return said, recorder.input_tokens / max(1, sum(map(len, said)))
 
 
-def _interval(values: NDArray[np.float64]) -> str:
+def interval(values: NDArray[np.float64]) -> str:
+    """Return the first value and the interval of the others, in percent."""
     low, high = np.percentile(values[1:], [2.5, 97.5])
     return f"{100 * values[0]:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
@@ -176,8 +177,8 @@ def main(
         if name == _SHIPPED:
             shipped = area
         yes = float(np.mean(np.concatenate(probabilities) >= 0.5))
-        against = "–" if name == _SHIPPED else _interval(area - shipped)
-        rows.append([name, _interval(area), against, f"{100 * yes:.0f}", f"{tokens:,.0f}"])
+        against = "–" if name == _SHIPPED else interval(area - shipped)
+        rows.append([name, interval(area), against, f"{100 * yes:.0f}", f"{tokens:,.0f}"])
         typer.echo(" | ".join(rows[-1]), err=True)
     labels = np.concatenate(right)
     report(

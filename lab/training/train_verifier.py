@@ -7,19 +7,22 @@ import json
 import math
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import dspy
+import numpy as np
 import torch
 import torch.nn.functional as F
 import typer
-from sklearn.metrics import roc_auc_score
+from numpy.typing import NDArray
 
-from polyqa.base.files import write_atomically
+from lab.results import JsonFile, Measured, Table, report, today
+from lab.wordings import areas, interval
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.models.gguf import model_file
+from polyqa.programs.finding_examples import finding_demos
 from polyqa.signatures import VerifyFinding
 
 from .commands import Seed, draw_curve, run_command
@@ -33,6 +36,14 @@ _WARMUP = 20  # steps
 _LEAST = 0.05  # of the highest rate, at the end
 
 
+class Way(StrEnum):
+    """How the model is asked."""
+
+    EXAMPLES = "ten examples in the prompt"
+    PLAIN = "no examples"
+    TRAINED = "no examples, trained weights"
+
+
 class Prompts:
     """Tokens of the program's prompt: what all findings share, and what each adds."""
 
@@ -40,16 +51,19 @@ class Prompts:
         from transformers import AutoTokenizer
 
         self._tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-        self.prefix = self._ids(self._messages("", "")[:1])
+        messages = self._messages("", "")
+        self.prefix = self._ids(messages[:1])
+        shown = self._messages("", "", finding_demos(VerifyFinding))
+        self.prefix_with_examples = self._ids(shown[:-1])
         self.yes, self.no = (self._tokenizer.encode(label)[0] for label in ("Yes", "No"))
 
     def ids(self, question: str, finding: str) -> list[int]:
         """Return the tokens of a finding, without the prefix."""
         return self._ids(self._messages(question, finding), add_generation_prompt=True)[len(self.prefix) :]
 
-    def _messages(self, question: str, finding: str) -> list[dict[str, Any]]:
+    def _messages(self, question: str, finding: str, demos: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
         inputs = {"question": question, "finding": finding}
-        messages: list[dict[str, Any]] = LeanAdapter().format(dspy.ensure_signature(VerifyFinding), [], inputs)
+        messages: list[dict[str, Any]] = LeanAdapter().format(VerifyFinding, list(demos), inputs)
         return messages
 
     def _ids(self, messages: Sequence[dict[str, Any]], **settings: Any) -> list[int]:
@@ -70,11 +84,14 @@ class Verifier:
         self.shape, self.weights = load_gguf(path, device, torch.bfloat16 if device == "cuda" else torch.float32)
         self.lora = Lora(self.shape, rank=_RANK, alpha=_ALPHA, dropout=_DROPOUT, device=device)
 
-    def logits(self, findings: Sequence[Labelled], order: Sequence[int]) -> Iterator[tuple[Any, Any]]:
+    def logits(
+        self, findings: Sequence[Labelled], order: Sequence[int], way: Way = Way.TRAINED
+    ) -> Iterator[tuple[Any, Any]]:
         """Yield the logits of all tokens, and which findings they are of."""
         tokens = [self.prompts.ids(one.question, one.finding) for one in findings]
-        for batch in packed(self.prompts.prefix, tokens, order, length=_LENGTH, rows=_ROWS):
-            states = last_states(self.shape, self.weights, batch, self.lora)
+        prefix = self.prompts.prefix_with_examples if way is Way.EXAMPLES else self.prompts.prefix
+        for batch in packed(prefix, tokens, order, length=_LENGTH, rows=_ROWS):
+            states = last_states(self.shape, self.weights, batch, self.lora if way is Way.TRAINED else None)
             yield states.float() @ self.weights["output.weight"].float().T, batch.examples
 
     def train(self, findings: Sequence[Labelled], folder: Path, *, epochs: int, rate: float, seed: int) -> None:
@@ -104,20 +121,42 @@ class Verifier:
                     row = {"seen": step, "loss": loss.item(), "rate": group["lr"]}
                     log.write(json.dumps({**row, "seconds": round(time.monotonic() - started, 1)}) + "\n")
 
-    def areas(self, findings: Sequence[Labelled]) -> dict[str, float]:
-        """Return for each source the AUC of the log odds of Yes: right findings before wrong ones."""
+    def odds(self, findings: Sequence[Labelled], way: Way) -> NDArray[np.float64]:
+        """Return the log odds of Yes for each finding."""
         self.lora.eval()
         odds = torch.zeros(len(findings))
         with torch.no_grad():
-            for logits, which in self.logits(findings, range(len(findings))):
+            for logits, which in self.logits(findings, range(len(findings)), way):
                 odds[which] = (logits[:, self.prompts.yes] - logits[:, self.prompts.no]).cpu()
-        by_source: dict[str, list[int]] = {}
-        for at, one in enumerate(findings):
-            by_source.setdefault(one.source, []).append(at)
-        return {
-            source: float(roc_auc_score([findings[at].right for at in own], odds[own]))
-            for source, own in by_source.items()
-        }
+        return odds.double().numpy()
+
+
+def compared(findings: Sequence[Labelled], odds: Mapping[Way, NDArray[np.float64]]) -> Table:
+    """Return for each source how well each way to ask tells right findings from wrong ones, by AUC."""
+    sources: dict[str, dict[str, list[int]]] = {}
+    for at, one in enumerate(findings):
+        sources.setdefault(one.source, {}).setdefault(one.question, []).append(at)
+    rows = []
+    for source, questions in sources.items():
+        right = [np.array([findings[at].right for at in own]) for own in questions.values()]
+        cells = [interval(areas([odds[way][own] for own in questions.values()], right)) for way in odds]
+        count = sum(map(len, right))
+        rows.append([source, str(len(questions)), f"{count:,}", f"{100 * sum(map(sum, right)) / count:.0f}%", *cells])
+    return Table(heads=["questions of", "n", "findings", "right", *odds], rows=rows)
+
+
+def measured(
+    held: Sequence[Labelled], odds: Mapping[Way, NDArray[np.float64]], trained_on: int, model: str
+) -> Measured:
+    """Return the table as the documents show it."""
+    return Measured(
+        about=(
+            f"AUC of the probability of Yes, right findings against wrong ones; local/{model}, trained on "
+            f"{trained_on:,} findings of other questions; intervals over questions; {today()}."
+        ),
+        command="python -m lab.training.train_verifier --train train.jsonl --evaluate held.jsonl --out runs/verifier",
+        tables={"": compared(held, odds)},
+    )
 
 
 def main() -> None:
@@ -131,19 +170,22 @@ def main() -> None:
         epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 2,
         rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 1.5e-4,
         seed: Seed = 0,
+        json_file: JsonFile = None,
     ) -> None:
         """Train a verifier of findings."""
         torch.manual_seed(seed)
         out.mkdir(parents=True, exist_ok=True)
-        verifier = Verifier(model_file(model), "cuda" if torch.cuda.is_available() else "cpu")
-        held = [] if evaluate is None else read_findings(evaluate)
-        report = {"before": verifier.areas(held)}
-        verifier.train(read_findings(train), out, epochs=epochs, rate=rate, seed=seed)
-        report["after"] = verifier.areas(held)
+        path = model_file(model)
+        verifier = Verifier(path, "cuda" if torch.cuda.is_available() else "cpu")
+        findings = read_findings(train)
+        verifier.train(findings, out, epochs=epochs, rate=rate, seed=seed)
         verifier.lora.write(out / "lora.gguf", "polyqa verify-finding")
         draw_curve(out / LOG, out / "curve.svg", "Verifier of findings")
-        write_atomically(out / "report.json", json.dumps(report, indent=2) + "\n")
-        typer.echo(json.dumps(report, indent=2))
+        if evaluate is None:
+            return
+        held = read_findings(evaluate)
+        told = measured(held, {way: verifier.odds(held, way) for way in Way}, len(findings), path.stem)
+        report(told, json_file)
 
     run_command(lambda: typer.run(command))
 
