@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any, Unpack
 
 import dspy
 
@@ -41,7 +41,8 @@ _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
 _PRONOUN = re.compile(r"(?:He|She|It|They|This|That|These|Those)\b")
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
-_TUNED = {"lora": "verify-finding"}
+VERIFYING: Mapping[str, Any] = {"demos": [], "config": {"metadata": {"lora": "verify-finding"}}}
+"""Settings of the call `VerifyFinding` for a language model that has weights for it."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Weights:
 # Fitted on development questions, the label is whether the answer is one of the gold ones: 54 questions of the shipped
 # corpus and 25 of ASQA (on either alone the weights are much the same), and 468 of eight corpora that weigh the same.
 PROMPTED = Weights(bias=-4.0, yes=0.8, share=2.8, margin=0.2)
-TUNED = Weights(bias=-1.05, yes=0.6, share=1.1, margin=0.1)
+TUNED = Weights(bias=-0.85, yes=0.6, share=1.1, margin=0.1)
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ class Spanwise(RetrievingProgram):
         """Answer a question."""
         passages = yield from work(self.retrieve, question)
         marked = yield from work(self.mark, question, passages)
-        weights, settings = (TUNED, {"demos": [], "config": {"metadata": _TUNED}}) if self.tuned else (PROMPTED, {})
+        weights, settings = (TUNED, VERIFYING) if self.tuned else (PROMPTED, {})
         verdicts = yield from ask_all(
             [(self.verify, {"question": question, "finding": finding.render(), **settings}) for finding in marked]
         )
