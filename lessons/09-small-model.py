@@ -18,7 +18,7 @@
 # # Lesson 9: A small model
 #
 # The embedded engine of the other lessons learns little from demos. A language model learns a lot. This lesson looks at the
-# replies of a real one: Qwen2.5-Coder-1.5B, which fits into 2 GB of memory and runs on an ordinary processor
+# replies of a real one: Qwen2.5-Coder-1.5B, which fits into 3 GB of memory and runs on an ordinary processor
 # (`polyqa model pull`, then `--lm local`).
 #
 # After this lesson you can

@@ -67,9 +67,9 @@ class Weights:
     margin: float
 
 
-# Fitted on development questions; the label is whether the answer is one of the gold ones. PROMPTED: 54 questions of the
-# shipped corpus and 25 of ASQA; on either alone the weights are much the same. TUNED: 444 questions of eight sets that
-# weigh the same (`lab/README.md`, what training brings); the bias is higher by 0.2 than fitted, which makes the
+# Fitted on development questions; the label is whether the answer is one of the gold ones. PROMPTED: 54 questions of
+# the shipped corpus and 25 of ASQA; on either alone the weights are much the same. TUNED: 444 questions of eight sets
+# that weigh the same (`lab/README.md`, what training brings); the bias is higher by 0.2 than fitted, which makes the
 # probabilities around 0.4 true, where it is decided what is told.
 PROMPTED = Weights(bias=-4.0, yes=0.8, share=2.8, margin=0.2)
 TUNED = Weights(bias=-0.85, yes=0.6, share=1.1, margin=0.1)

@@ -126,9 +126,19 @@ def find_model(name: str = "", models: Sequence[GGUF] = MODELS) -> GGUF:
     )
 
 
+def models_folder() -> Path:
+    """Return where the files of language models are kept."""
+    return home_folder("language-models", in_checkout="polyqa/models/language-models")
+
+
 def model_path(model: GGUF) -> Path:
     """Return where the file of a language model is kept, whether it is there or not."""
-    return home_folder("language-models", in_checkout="polyqa/models/language-models") / f"{model.name}.gguf"
+    return models_folder() / f"{model.name}.gguf"
+
+
+def kept_folder() -> Path:
+    """Return where it is kept what language models have read of prompts (`polyqa.lm.local`)."""
+    return models_folder() / "kept"
 
 
 def model_file(name: str = "", models: Sequence[GGUF] = MODELS) -> Path:

@@ -22,8 +22,7 @@ from pydantic import TypeAdapter
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.files import write_atomically
-from polyqa.base.folders import home_folder
-from polyqa.models.gguf import lora_file
+from polyqa.models.gguf import kept_folder, lora_file
 from polyqa.models.gguf_header import check_header
 
 from .slots import Slots
@@ -213,7 +212,9 @@ class LocalServer:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         settings = {**asdict(self.settings), "path": str(self.path), "name": self.name, "key": self.key}
-        settings |= {"slots": len(self.slots.read), "lora": str(self.lora or ""), "kept": f"{_kept_folder()}{os.sep}"}
+        settings |= {"slots": len(self.slots.read), "lora": str(self.lora or ""), "kept": f"{kept_folder()}{os.sep}"}
+        with suppress(OSError):  # where nothing can be written, nothing is kept; prompts can be told from what is
+            kept_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         late = threading.Timer(_STARTS_IN, self._process.kill)
         late.start()
         try:
@@ -279,7 +280,7 @@ class LocalServer:
         state = self.path.stat()
         parts = [state.st_size, state.st_mtime_ns, self.settings.context, xllamacpp.__version__]
         name = hashlib.sha256(json.dumps([str(self.path), *parts]).encode()).hexdigest()[:16]
-        return _kept_folder() / f"{self.path.stem}-{name}.json"
+        return kept_folder() / f"{self.path.stem}-{name}.json"
 
     def _slot(self, address: str, slot: int, action: str, file: str) -> bool:
         """Have the server save or restore what a slot has read, and return whether it did."""
@@ -313,14 +314,6 @@ class LocalServer:
                 return words.format(*match.groups())
         status = self._process.returncode
         return f"it ended with status {status}" + _KILLED * (status == -9)
-
-
-def _kept_folder() -> Path:
-    """Return where what slots have read is kept; prompts can be told from it, so it is for this user alone."""
-    folder = home_folder("language-models", in_checkout="polyqa/models/language-models") / "kept"
-    with suppress(OSError):  # where nothing can be written, nothing is kept
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
 
 
 def free_memory() -> int | None:

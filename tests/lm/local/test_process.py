@@ -145,7 +145,7 @@ def test_it_ends_with_the_process_that_started_it_and_ctrl_c_is_not_its(small: P
 def test_what_was_read_is_kept_for_the_next_process(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process_module, "_kept_folder", lambda: tmp_path)
+    monkeypatch.setattr(process_module, "kept_folder", lambda: tmp_path)
     prompt = "Once upon a time there was a cat. " * 20
     read = []
     for again in range(3):
@@ -166,7 +166,7 @@ def test_what_was_read_is_kept_for_the_next_process(
 def test_a_list_of_prompts_that_is_none_is_passed_over(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
 ) -> None:
-    monkeypatch.setattr(process_module, "_kept_folder", lambda: tmp_path)
+    monkeypatch.setattr(process_module, "kept_folder", lambda: tmp_path)
     server = LocalServer(small, "small", SETTINGS)
     server._kept_prompts().write_text(kept)
     server.address()
