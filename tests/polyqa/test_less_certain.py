@@ -56,6 +56,7 @@ def test_an_answer_tells_doubtful_readings_last(jaguar: tuple[Result, Any]) -> N
 def test_nothing_else_counts_them(jaguar: tuple[Result, Any]) -> None:
     result, _ = jaguar
     data = result.to_dict()
+    assert [one["answer"] for one in data["doubtful"]] == [one.answer for one in result.doubtful]
     assert len(data["interpretations"]) == len(data["confidence"]) == len(data["sources"]) == 1
     assert (data["answers"], data["ambiguous"], data["clarification"]) == (["2005"], False, None)
     assert not polyqa.ask(JAGUAR, program="auto", ask_back=True).asked_back
