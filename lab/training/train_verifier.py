@@ -154,7 +154,10 @@ def measured(
             f"AUC of the probability of Yes, right findings against wrong ones; local/{model}, trained on "
             f"{trained_on:,} findings of other questions; intervals over questions; {today()}."
         ),
-        command="python -m lab.training.train_verifier --train train.jsonl --evaluate held.jsonl --out runs/verifier",
+        command=(
+            "python -m lab.training.train_verifier --train train.jsonl --evaluate held.jsonl --out runs/verifier "
+            f"--model {model}"
+        ),
         tables={"": compared(held, odds)},
     )
 
