@@ -54,8 +54,9 @@ def _row(run: Run, gold: Mapping[str, Question]) -> list[str]:
     told, wanted = sum(len(answers) for _, answers in pairs), sum(len(question.readings) for question, _ in pairs)
     summary = summarize(run.records)
     dr = summary["dr"]
+    trained = any("confidence" in record.extra for record in run.records)
     cells = [
-        f"`{run.settings.program}`",
+        f"`{run.settings.program}`" + " with trained weights" * trained,
         run.settings.lm,
         without_folders(run.settings.questions).split(" (")[0],
         figure_text(Figure(value=dr.value, low=dr.low, high=dr.high, n=dr.n)),

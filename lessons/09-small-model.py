@@ -381,6 +381,13 @@ calls = runs["trained"].summarized()["calls"].value
 print("tokens of prompts a question:", *(f"{name} {calls * price[name][0]:,.0f}" for name in ("spanwise", "trained")))
 
 # %% [markdown]
+# The model says Yes to far fewer wrong pieces, and the prompts of a question have a third of the tokens. The scores of 18
+# questions cannot tell the two apart. The table of all 72 test questions in `lab/README.md` can: of the readings that polyqa
+# tells, more are right, and no fewer of the gold ones are found. **Examples show a model the form of a task; training can teach
+# it the task.** Training took 35,000 labelled pieces and three minutes on a large GPU;
+# `polyqa/models/weights/verify-finding/README.md` says how.
+
+# %% [markdown]
 # ## With a real language model
 #
 # The same three programs, live, on one question: `POLYQA_LESSON_LM=local` takes the model of this lesson, after

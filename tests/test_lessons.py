@@ -187,6 +187,13 @@ CLAIMS: dict[int, dict[str, str]] = {
             "[metric for metric in METRICS if last['demos'][metric].low > 0] == ['dr', 'str_em']"
             " and last['demos']['dr'].p > 0.05 > last['demos']['str_em'].p"
         ),
+        "training tells right from wrong better, in a third of the tokens": (
+            "trained_ahead > ahead + 0.03 and sum(yes > 0.5 for yes in odds[False]) < 10"
+            " and price['trained'][0] < price['spanwise'][0] / 2.5"
+        ),
+        "the scores of 18 questions are about the same": (
+            "all(compare_runs(runs['spanwise'], runs['trained']).metrics[metric].p > 0.05 for metric in METRICS)"
+        ),
         "nine calls are less work than one": (
             "all(figures['spanwise']['calls'].value * price['spanwise'][at] < price['demos'][at] for at in (1, 2))"
         ),
