@@ -41,8 +41,14 @@ _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
 _PRONOUN = re.compile(r"(?:He|She|It|They|This|That|These|Those)\b")
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
-VERIFYING: Mapping[str, Any] = {"demos": [], "config": {"metadata": {"lora": "verify-finding"}}}
-"""Settings of the call `VerifyFinding` for a language model that has weights for it."""
+VERIFYING: Mapping[str, Any] = {
+    "demos": [],
+    "config": {"metadata": {"lora": "verify-finding", "grammar": 'root ::= "Yes" | "No"'}},
+}
+"""Settings of the call `VerifyFinding` for a language model that has weights for it.
+
+They were trained for the first word alone; the grammar ends the reply there and leaves the probabilities as they are.
+"""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from polyqa.models.spans import Span
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import Spanwise
 from polyqa.programs.citation import LESS_CERTAIN
-from polyqa.programs.spanwise import NOTHING_FOUND, TUNED, Finding
+from polyqa.programs.spanwise import NOTHING_FOUND, TUNED, VERIFYING, Finding
 
 FILM = Passage(pid="film", title="Titanic (1953 film)", text="It was released in April 1953. It won an Oscar in 1954.")
 SHIP = Passage(pid="ship", title="RMS Titanic", text="The liner was launched on 31 May 1911. She sank in 1912.")
@@ -251,7 +251,7 @@ def test_a_model_with_weights_for_the_call_needs_no_examples(compiled: str) -> N
     wanted = {"as shipped": 0, "other instructions": 10, "other examples": 3}[compiled]
     assert [len(one.messages) for one in verdicts] == [2 * wanted + 1] * 4
     metadata = [(one.config.extensions or {}).get("metadata", {}) for one in verdicts]
-    assert metadata == [{"lora": "verify-finding"} if made.verify.demos and not wanted else {}] * 4
+    assert metadata == [VERIFYING["config"]["metadata"] if compiled == "as shipped" else {}] * 4
     assert len(told.messages) > 2
     assert "lora" not in (told.config.extensions or {}).get("metadata", {})
     if not wanted:
