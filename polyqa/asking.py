@@ -47,7 +47,7 @@ class Result:
         The readings with their short answers; ``pid`` names the passage in ``passages``. Empty if the question is not
         answered.
     doubtful
-        Readings with less than half of the surest one's confidence, where the question is answered. They are not among
+        If the question is answered, the readings with less than half of the surest one's confidence. They are not among
         ``interpretations``, and the answer tells them last, see `polyqa.less_certain`.
     passages
         The passages that the answer was written from, best first.
@@ -203,6 +203,7 @@ class Result:
             "cited_answer": self.cited_answer,
             "interpretations": [item.model_dump(mode="json") for item in self.interpretations],
             "confidence": [None if sure is None else round(sure, 4) for sure in self.confidence],
+            "doubtful": [item.model_dump(mode="json") for item in self.doubtful],
             "sources": [item.model_dump(mode="json") for item in self.sources],
             "passages": [item.model_dump(mode="json") for item in self.passages],
             "coverage": self.coverage,
@@ -360,7 +361,8 @@ def result_of(
         See `ask`.
     """
     fields = dict(prediction.items())
-    assigned, told = own_lms(program), fields.pop("confidence", None)
+    assigned = own_lms(program)
+    told = _told_confidence(fields)
     return _weighed(
         Result(
             question=question,
@@ -386,10 +388,20 @@ def result_of(
     )
 
 
-def _weighed(result: Result, program: dspy.Module, least: float | None, told: Sequence[float] | None = None) -> Result:
+def _told_confidence(fields: dict[str, Any]) -> list[float] | None:
+    """Take from a prediction how sure the program is of each reading; another ``confidence`` is left in it."""
+    told, count = fields.get("confidence"), len(fields["interpretations"])
+    if not isinstance(told, list | tuple) or len(told) != count:
+        return None
+    if not all(isinstance(sure, int | float) and 0 <= sure <= 1 for sure in told):
+        return None
+    return list(fields.pop("confidence"))
+
+
+def _weighed(result: Result, program: dspy.Module, least: float | None, told: Sequence[float] | None) -> Result:
     """Return a result with how sure its readings are, and with the answer that so sure readings deserve.
 
-    A program that knows how sure it is has ``told`` it; of other readings the embedded reader is asked.
+    How sure they are the program has ``told``; if not, the embedded reader says it.
     """
     readings, passages = result.interpretations, result.passages
     index = index_of(program)

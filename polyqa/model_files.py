@@ -19,7 +19,7 @@ from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, sync, sync_folder, unwritable
-from polyqa.models.gguf import GGUF, MODELS, HubFile, Wheels, find_model, kept_folder, model_path
+from polyqa.models.gguf import GGUF, MODELS, HubFile, Wheels, find_model, kept_files, model_path
 
 TIMEOUT = 20.0
 """Seconds without a byte after which the hub counts as silent."""
@@ -125,7 +125,7 @@ def pull(
 
 
 def remove(name: str, models: Sequence[GGUF] = MODELS) -> Path:
-    """Delete the file of a language model, what it has read, or what a stopped pull left of it; return where it was.
+    """Delete the file of a language model, what it has read, and what a stopped pull left; return where it was.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def remove(name: str, models: Sequence[GGUF] = MODELS) -> Path:
         try:
             path.unlink(missing_ok=True)
             draft.unlink(missing_ok=True)
-            for file in kept_folder().glob(f"{path.stem}-*"):
+            for file in kept_files(path):
                 file.unlink()
             _remove_wheels(path)
         except OSError as error:

@@ -3,8 +3,9 @@
 `polyqa.model_files` gets them. A file has its name here only after its hash was checked.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
@@ -138,8 +139,13 @@ def model_path(model: GGUF) -> Path:
 
 
 def kept_folder() -> Path:
-    """Return where it is kept what language models have read of prompts (`polyqa.lm.local`)."""
+    """Return the folder of what language models have read of prompts (`polyqa.lm.local`)."""
     return models_folder() / "kept"
+
+
+def kept_files(path: Path) -> Iterator[Path]:
+    """Yield the files of what the language model in a file has read, with whatever settings."""
+    return kept_folder().glob(f"{escape(path.stem)}-{'[0-9a-f]' * 16}.*")
 
 
 def model_file(name: str = "", models: Sequence[GGUF] = MODELS) -> Path:

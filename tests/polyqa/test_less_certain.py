@@ -23,13 +23,15 @@ FILM = Passage(pid="film", title="Titanic (1997 film)", text="James Cameron dire
 OLDER = Passage(pid="older", title="Titanic (1953 film)", text="Jean Negulesco directed it. Barbara Stanwyck starred.")
 CAMERON = Interpretation(question="Who directed the 1997 film Titanic?", answer="James Cameron", pid="film")
 NEGULESCO = Interpretation(question="Who directed the 1953 film Titanic?", answer="Jean Negulesco", pid="older")
+MUSICAL = Passage(pid="musical", title="Titanic (musical)", text="Richard Jones directed it.")
+JONES = Interpretation(question="Who directed Titanic?", answer="Richard Jones", pid="musical")
 WINSLET = Interpretation(question="Who directed Titanic?", answer="Kate Winslet", pid="film")
 
 
 def apart(answer: str, *readings: Interpretation, sure: int = 1) -> tuple[str, list[int]]:
     """Return the answer when all but the first ``sure`` readings are in doubt, and the places that stay."""
     doubted = range(sure, len(readings))
-    return told_apart("Who directed Titanic?", answer, readings, doubted, [FILM, OLDER])
+    return told_apart("Who directed Titanic?", answer, readings, doubted, [FILM, OLDER, MUSICAL])
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +58,7 @@ def test_an_answer_tells_doubtful_readings_last(jaguar: tuple[Result, Any]) -> N
 def test_nothing_else_counts_them(jaguar: tuple[Result, Any]) -> None:
     result, _ = jaguar
     data = result.to_dict()
+    assert [one["answer"] for one in data["doubtful"]] == [one.answer for one in result.doubtful]
     assert len(data["interpretations"]) == len(data["confidence"]) == len(data["sources"]) == 1
     assert (data["answers"], data["ambiguous"], data["clarification"]) == (["2005"], False, None)
     assert not polyqa.ask(JAGUAR, program="auto", ask_back=True).asked_back
@@ -154,6 +157,73 @@ def test_a_mark_stays_with_its_sentence() -> None:
     said, _ = apart("James Cameron did. [1] Jean Negulesco did. [2] So they say. [1]", CAMERON, NEGULESCO)
     assert said.startswith(f"James Cameron did [1]. So they say [1]. {LESS_CERTAIN} ")
     assert said.endswith("Jean Negulesco did [2].")
+
+
+@pytest.mark.parametrize(
+    ("told", "doubted", "expected"),
+    [
+        (  # a title that only it has
+            "James Cameron did. The musical is older. Richard Jones did.",
+            JONES,
+            f"James Cameron did. {LESS_CERTAIN} The musical is older. Titanic (musical): Richard Jones did.",
+        ),
+        (  # a number of its question
+            "James Cameron did. The one of 1953 is older. Jean Negulesco did.",
+            NEGULESCO.model_copy(update={"pid": None}),
+            f"James Cameron did. {LESS_CERTAIN} The one of 1953 is older. Jean Negulesco did.",
+        ),
+        (  # what names both before the first answer says what may be meant; later it stays
+            "One is the film, one the musical. James Cameron did. The film is not the musical. Richard Jones did.",
+            JONES,
+            f"James Cameron did. The film is not the musical. {LESS_CERTAIN} Titanic (musical): Richard Jones did.",
+        ),
+        (  # a question stays with what answers it, and needs no title
+            "The film? James Cameron. And the musical? Richard Jones.",
+            JONES,
+            f"The film? James Cameron. {LESS_CERTAIN} And the musical? Richard Jones.",
+        ),
+        (
+            "James Cameron did. It is the 1953 film Titanic by Jean Negulesco.",
+            NEGULESCO,
+            f"James Cameron did. {LESS_CERTAIN} Titanic (1953 film): It is the 1953 film Titanic by Jean Negulesco.",
+        ),
+        (  # the title that stood before it has gone
+            "Titanic (1997 film): Kate Winslet starred. James Cameron directed.",
+            WINSLET,
+            f"Titanic (1997 film): James Cameron directed. {LESS_CERTAIN} Titanic (1997 film): Kate Winslet starred.",
+        ),
+    ],
+)
+def test_what_hangs_on_a_doubtful_reading(told: str, doubted: Interpretation, expected: str) -> None:
+    assert apart(told, CAMERON, doubted) == (expected, [0])
+
+
+def test_two_readings_that_stay_are_opened_anew_if_several_sentences_tell_them() -> None:
+    sure = (CAMERON, NEGULESCO)
+    one, other = "James Cameron did one.", "Jean Negulesco did one."
+    less = f"{LESS_CERTAIN} Titanic (musical): Richard Jones did one."
+    said, _ = apart(f"There are three. {one} {other} Richard Jones did one.", *sure, JONES, sure=2)
+    assert said == f"Titanic can mean the 1997 film or the 1953 film. {one} {other} {less}"
+    both = "James Cameron and Jean Negulesco did."
+    said, _ = apart(f"There are three. {both} Richard Jones did one.", *sure, JONES, sure=2)
+    assert said == f"{both} {less}"
+    said, _ = apart(
+        f"There are three. {one} Kate Winslet starred. Richard Jones did one.", CAMERON, WINSLET, JONES, sure=2
+    )
+    assert said == f"{one} Kate Winslet starred. {less}"
+
+
+def test_words_of_a_sure_answer_claim_no_other() -> None:
+    told = "James Cameron did, so they say."
+    assert apart(told, CAMERON, JONES.model_copy(update={"answer": "Cameron"})) == (told, [0])
+
+
+def test_what_the_answer_left_out_is_told_once_and_not_with_a_menu() -> None:
+    said, _ = apart("James Cameron did.", CAMERON, JONES, JONES)
+    assert said == f"James Cameron did. {LESS_CERTAIN} Titanic (musical): Richard Jones directed it."
+    menu = MUSICAL.model_copy(update={"text": f"Richard Jones {'home ' * 70}."})
+    said, _ = told_apart("Who directed Titanic?", "James Cameron did.", [CAMERON, JONES], [1], [FILM, menu])
+    assert said == f"James Cameron did. {LESS_CERTAIN} {JONES.question} Richard Jones."
 
 
 @st.composite

@@ -335,7 +335,8 @@ def test_what_is_removed_is_gone_and_can_be_got_again(server: ModelServer) -> No
     server.files[FILE] = [DATA]
     assert "There is nothing to remove" in refused(lambda: remove("tiny", [MODEL]))
     path = pull(models=[MODEL])
-    kept = [path.parent / "kept" / name for name in ("tiny-1a.json", "tiny-1a.0", "other-1a.0")]
+    key = "0123456789abcdef"
+    kept = [path.parent / "kept" / name for name in (f"tiny-{key}.json", f"tiny-{key}.0", f"tiny-er-{key}.0")]
     kept[0].parent.mkdir()
     for file in kept:
         file.write_text("read")

@@ -139,6 +139,18 @@ def test_a_program_that_knows_how_sure_it_is_is_believed(titanic: Result) -> Non
     assert "confidence" not in result.extra
 
 
+@pytest.mark.parametrize("own", ["high", 0.9, [0.9], ["high", "low"], [90, 40]])
+def test_another_confidence_of_a_program_stays_its_own(titanic: Result, own: object) -> None:
+    class Labelled(dspy.Module):
+        def forward(self, question: str) -> dspy.Prediction:
+            readings, passages = titanic.interpretations[:2], titanic.passages
+            return dspy.Prediction(answer="In 1997.", interpretations=readings, passages=passages, confidence=own)
+
+    result = polyqa.ask("When did Titanic come out?", program=Labelled())
+    assert result.extra["confidence"] == own
+    assert result.confidence == titanic.confidence[:2]
+
+
 def test_a_question_back_is_answered_without_a_call(titanic: Result) -> None:
     back = polyqa.ask("When did Titanic come out?", program="rac", ask_back=True)
     assert back.asked_back

@@ -14,6 +14,7 @@ from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO
 
@@ -22,7 +23,7 @@ from pydantic import TypeAdapter
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.files import write_atomically
-from polyqa.models.gguf import kept_folder, lora_file
+from polyqa.models.gguf import kept_files, kept_folder, lora_file
 from polyqa.models.gguf_header import check_header
 
 from .slots import Slots
@@ -252,34 +253,43 @@ class LocalServer:
         """Write what the slots have read into files; where none can be written, nothing is kept."""
         if self._address is None or self.pid is None or self.slots.read == self._restored:
             return
-        prompts = self._kept_prompts()
-        with suppress(OSError, PolyqaError):
-            for slot, prompt in enumerate(self.slots.read):
-                draft = prompts.with_suffix(f".{os.getpid()}")
-                if prompt and self._slot(self._address, slot, "save", draft.name):
-                    draft.replace(prompts.with_suffix(f".{slot}"))
-            write_atomically(prompts, json.dumps(self.slots.read))
+        with suppress(OSError, PolyqaError):  # also where the model's file was removed meanwhile
+            prompts = self._kept_prompts()
+            draft = prompts.with_suffix(f".{os.getpid()}")
+            files = [prompts.with_suffix(f".{slot}") for slot in range(len(self.slots.read))]
+            try:
+                for slot, file in enumerate(files):
+                    if self.slots.read[slot] == self._restored[slot]:
+                        continue
+                    if not self._slot(self._address, slot, "save", draft.name):
+                        return  # a call that is under way: nobody waits for its end
+                    draft.replace(file)
+                write_atomically(prompts, json.dumps(self.slots.read))
+            finally:
+                draft.unlink(missing_ok=True)
+            for file in {*kept_files(self.path)} - {prompts, *files}:  # of other settings, or an older llama.cpp
+                file.unlink(missing_ok=True)
 
     def _restore(self, address: str) -> None:
         """Read what the slots of an earlier process have read: how a prompt begins seldom changes.
 
         llama.cpp compares each prompt with what a slot has read, so at worst a file is of no use.
         """
-        prompts = self._kept_prompts()
+        read = [""] * len(self.slots.read)
         with suppress(OSError, ValueError):
+            prompts = self._kept_prompts()
             kept = TypeAdapter(list[str]).validate_json(prompts.read_bytes())
-            for slot, prompt in enumerate(kept[: len(self.slots.read)]):
+            for slot, prompt in enumerate(kept[: len(read)]):
                 if prompt and self._slot(address, slot, "restore", prompts.with_suffix(f".{slot}").name):
-                    self.slots.read[slot] = prompt
-        self._restored = list(self.slots.read)
+                    read[slot] = prompt
+        self.slots.read[:] = read
+        self._restored = read
 
     def _kept_prompts(self) -> Path:
         """Return where the prompts that slots have read are kept; beside it is a file for each slot."""
-        import xllamacpp
-
         state = self.path.stat()
-        parts = [state.st_size, state.st_mtime_ns, self.settings.context, xllamacpp.__version__]
-        name = hashlib.sha256(json.dumps([str(self.path), *parts]).encode()).hexdigest()[:16]
+        parts = [str(self.path), state.st_size, state.st_mtime_ns, self.settings.context, version("xllamacpp")]
+        name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
         return kept_folder() / f"{self.path.stem}-{name}.json"
 
     def _slot(self, address: str, slot: int, action: str, file: str) -> bool:

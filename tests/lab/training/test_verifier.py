@@ -53,7 +53,7 @@ def test_packed_examples_see_the_prefix_and_not_each_other(weights: dict[str, to
     for example, ids in enumerate(examples):
         (alone,) = packed(prefix, [ids], [0], length=99, rows=1)
         assert torch.allclose(states[example], last_states(SHAPE, weights, alone)[0], atol=1e-5)
-    (other,) = packed([*prefix[:-1], prefix[-1] + 1 - WORDS % (prefix[-1] + 1)], [examples[0]], [0], length=99, rows=1)
+    (other,) = packed([*prefix[:-1], (prefix[-1] + 1) % WORDS], [examples[0]], [0], length=99, rows=1)
     assert not torch.allclose(states[0], last_states(SHAPE, weights, other)[0], atol=1e-3)
 
 

@@ -142,33 +142,18 @@ def test_it_ends_with_the_process_that_started_it_and_ctrl_c_is_not_its(small: P
         pytest.fail("llama.cpp outlived the process that started it")
 
 
-def test_what_was_read_is_kept_for_the_next_process(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(process_module, "kept_folder", lambda: tmp_path)
+def test_what_was_read_is_kept_for_the_next_process(small: Path, kept: Path) -> None:
     prompt = "Once upon a time there was a cat. " * 20
     read = []
     for again in range(3):
         engine = LocalEngine(small, "small", SETTINGS)
         if again == 2:
-            for file in tmp_path.iterdir():  # what is damaged is not used
+            for file in kept.iterdir():  # what is damaged is not used
                 file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
         lm = LocalLM("local/small", engine, max_tokens=2, cache=False)
         lm(prompt)
         read.append(lm.history[-1]["response"].usage.cache_read_tokens or 0)
         engine.server.stop()
-        assert not [file for file in tmp_path.iterdir() if file.suffix == f".{os.getpid()}"]
+        assert not [file for file in kept.iterdir() if file.suffix == f".{os.getpid()}"]
     assert read[0] == 0 == read[2]
     assert read[1] > 100
-
-
-@pytest.mark.parametrize("kept", ["[]", "[1, 2]", "{}", "no JSON", '["never read"]'])
-def test_a_list_of_prompts_that_is_none_is_passed_over(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
-) -> None:
-    monkeypatch.setattr(process_module, "kept_folder", lambda: tmp_path)
-    server = LocalServer(small, "small", SETTINGS)
-    server._kept_prompts().write_text(kept)
-    server.address()
-    assert server.slots.read == [""]
-    server.stop()

@@ -1,0 +1,31 @@
+"""What models read in tests is kept apart from what they read for the user."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from polyqa.lm.local import process
+from polyqa.models import gguf
+
+
+@pytest.fixture(autouse=True, scope="module")
+def kept_apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = tmp_path_factory.mktemp("kept")
+    with pytest.MonkeyPatch.context() as patch:
+        _keep_in(folder, patch)
+        yield
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of what models have read, empty."""
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    _keep_in(folder, monkeypatch)
+    return folder
+
+
+def _keep_in(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    for module in (gguf, process):
+        patch.setattr(module, "kept_folder", lambda: folder)

@@ -1,0 +1,70 @@
+"""What llama.cpp is asked where a model has added weights, and where it has none; a stand-in answers over HTTP."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from dspy.lm15 import Request, Response
+from openai_server import Server, Wire, serve
+
+from polyqa.lm.local import LocalEngine, LocalLM, LocalServer, LocalSettings, process
+
+ADDED = {"metadata": {"lora": "verify-finding"}}
+
+
+class Yes:
+    """Streams one word, or an error where it is told to."""
+
+    def complete(self, request: Request) -> Response:
+        if "fail" in (request.messages[-1].text or ""):
+            raise Wire('{"error": {"message": "it failed"}}', status=400)
+        choice = {"index": 0, "delta": {"role": "assistant", "content": "Yes"}, "finish_reason": "stop"}
+        chunk = {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [choice]}
+        raise Wire(f"data: {json.dumps(chunk)}\n\ndata: [DONE]\n\n", content_type="text/event-stream")
+
+
+@pytest.fixture
+def llama(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    with serve(Yes()) as server:
+        monkeypatch.setattr(LocalServer, "address", lambda _: server.base.removesuffix("/v1"))
+        yield server
+
+
+def local(monkeypatch: pytest.MonkeyPatch, lora: Path | None, *, prompt_cache: int = 512) -> LocalLM:
+    monkeypatch.setattr(process, "lora_file", lambda _: lora)
+    settings = LocalSettings(threads=1, slots=1, prompt_cache=prompt_cache)
+    return LocalLM("local/m", LocalEngine(Path("m.gguf"), "m", settings), cache=False)
+
+
+def test_calls_with_added_weights_have_the_last_slot(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = local(monkeypatch, Path("lora.gguf"))
+    assert lm.verifies_findings
+    assert lm("Say Yes. Is it?", **ADDED) == lm("Tell a story.") == lm("Say Yes. Was it?", **ADDED) == ["Yes"]
+    assert lm("Write a poem.") == lm("Tell a joke.") == ["Yes"]
+    assert [request["id_slot"] for request in llama.requests] == [2, 0, 2, 1, 0]
+    on = [{"id": 0, "scale": 1.0}]
+    assert [request.get("lora") for request in llama.requests] == [on, None, on, None, None]
+
+
+def test_without_a_cache_of_prompts_there_is_no_slot_to_spare(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = local(monkeypatch, Path("lora.gguf"), prompt_cache=0)
+    for prompt in ("Tell a story.", "Write a poem."):
+        lm(prompt)
+    lm("Is it?", **ADDED)
+    assert [request["id_slot"] for request in llama.requests] == [0, 0, 1]
+
+
+def test_a_model_without_added_weights_is_asked_without_them(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = local(monkeypatch, None)
+    assert not lm.verifies_findings
+    lm("Is it?", **ADDED)
+    assert ("lora" in llama.requests[0], llama.requests[0]["id_slot"]) == (False, 0)
+
+
+def test_a_slot_is_given_back_after_an_error(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = local(monkeypatch, None)
+    for _ in range(3):
+        with pytest.raises(Exception, match="it failed"):
+            lm("fail")
+    assert lm("Is it?") == ["Yes"]
