@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -40,6 +41,8 @@ _MOST = 6  # readings
 _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
 _PRONOUN = re.compile(r"(?:He|She|It|They|This|That|These|Those)\b")
+_QUOTED, _BEFORE = 320, 120  # characters of a sentence that are quoted, and of these before the answer
+_BORNE_OUT = 0.75  # of the words of a sentence that tells no answer, so many stand in the passages
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
 VERIFYING: Mapping[str, Any] = {
     "demos": [],
@@ -109,6 +112,16 @@ class Finding:
     def sentence(self) -> str:
         """The sentence in which the answer stands, on one line."""
         return " ".join(sentence_at(self.passage.text, self.start).text.split())
+
+    @property
+    def quoted(self) -> str:
+        """The sentence as an answer quotes it; of one that is very long, as lists and menus are, what is near."""
+        sentence = self.sentence
+        if len(sentence) <= _QUOTED:
+            return sentence
+        first = max(0, sentence.find(" ".join(self.answer.split())) - _BEFORE)
+        first = sentence.find(" ", first) + 1 if first else 0
+        return "… " * bool(first) + textwrap.shorten(sentence[first:], _QUOTED, placeholder=" …")
 
     def render(self) -> str:
         """Return the line that stands for this finding in a prompt."""
@@ -296,26 +309,33 @@ def _complete(question: str, answer: str, findings: Sequence[Finding], doubtful:
     The sentences of findings that it leaves out come after it, and last those of doubtful ones, each with its title.
     """
     told = _told(question, answer, findings)
-    left = [finding.sentence for finding in findings if not holds(told, finding.answer)]
+    left = [finding.quoted for finding in findings if not holds(told, finding.answer)]
     told = " ".join(part for part in (told, *dict.fromkeys(left)) if part)
     said = [finding.sentence for finding in findings]
     less = [finding for finding in doubtful if not holds(told, finding.answer) and finding.sentence not in said]
-    named = [": ".join(part for part in (one.passage.title, one.sentence) if part) for one in less]
+    named = [": ".join(part for part in (one.passage.title, one.quoted) if part) for one in less]
     return f"{told} {LESS_CERTAIN} {' '.join(dict.fromkeys(named))}" if named else told
 
 
 def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
-    """Return the sentences of an answer whose names and numbers stand in a passage, each with what it is about.
+    """Return the sentences of an answer that the passages bear out, each with what it is about.
 
-    Small models add figures of their own, and call different things by the same name.
+    Small models add figures and remarks of their own, give one thing the year of another, say things twice, and call
+    different things by the same name.
     """
-    known = stems(" ".join([question, *(one.passage.indexed_text for one in findings)]))
     asked = set(content_words(question))
-    told, about = [], ""
-    for sentence in sentences(answer):
-        if not all(stems(name) <= known for name in names_and_numbers(sentence.text)):
-            continue
+    told, about, said = [], "", set[str]()
+    for place, sentence in enumerate(sentences(answer)):
         text = sentence.text
+        own = [one for one in findings if holds(text, one.answer)]
+        known = stems(" ".join([question, *(one.passage.indexed_text for one in own or findings)]))
+        named = names_and_numbers(text)
+        if not all(stems(name) <= known for name in named):
+            continue
+        new = stems(" ".join([*named, *(one.answer for one in own)])) - said
+        if place and not (new if own else _borne_out(text, known)):
+            continue
+        said |= new
         title = next((one.passage.title for one in findings if holds(text, one.answer)), about)
         if title != about:
             name, qualifier = split_title(title)
@@ -326,3 +346,9 @@ def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
         about = title
         told.append(text)
     return " ".join(told)
+
+
+def _borne_out(text: str, known: Set[str]) -> bool:
+    """Return whether most of the words of a sentence that tells no answer stand in what is known."""
+    words = content_words(text)
+    return sum(stems(word) <= known for word in words) >= _BORNE_OUT * len(words)

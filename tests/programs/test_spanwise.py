@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,7 +21,7 @@ from polyqa.models.spans import Span
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import Spanwise
 from polyqa.programs.citation import LESS_CERTAIN
-from polyqa.programs.spanwise import NOTHING_FOUND, TUNED, VERIFYING, Finding
+from polyqa.programs.spanwise import NOTHING_FOUND, TUNED, VERIFYING, Finding, _complete
 
 FILM = Passage(pid="film", title="Titanic (1953 film)", text="It was released in April 1953. It won an Oscar in 1954.")
 SHIP = Passage(pid="ship", title="RMS Titanic", text="The liner was launched on 31 May 1911. She sank in 1912.")
@@ -258,6 +259,51 @@ def test_a_model_with_weights_for_the_call_needs_no_examples(compiled: str) -> N
         assert result.probabilities[0] == pytest.approx(
             Finding(FILM, 0, "", 1.0, 8.0).probability(0.51 / 1.01, TUNED), abs=1e-3
         )
+
+
+FILMS = Passage(pid="films", title="Alice (2010 film)", text="Johnny Depp plays the Hatter. It came out in 2010.")
+OLDER = Passage(pid="older", title="Alice (1951 film)", text="Ed Wynn is heard as the Hatter. It came out in 1951.")
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        # the year of another film: the passage's own sentence takes its place
+        (
+            "Johnny Depp played the Hatter in the 1951 film. Ed Wynn was heard in 1951.",
+            "Ed Wynn was heard in 1951. Johnny Depp plays the Hatter.",
+        ),
+        # once more the same, and a remark that no passage bears out
+        (
+            "Johnny Depp played the Hatter in 2010. Ed Wynn did in 1951. In 2010 it was Johnny Depp. He was great.",
+            "Johnny Depp played the Hatter in 2010. Ed Wynn did in 1951.",
+        ),
+        # what introduces the answer, and what a passage says, stay
+        (
+            "Two people played him. Johnny Depp did in 2010. The Hatter is heard. Ed Wynn did.",
+            "Two people played him. Johnny Depp did in 2010. The Hatter is heard. Ed Wynn did.",
+        ),
+    ],
+)
+def test_what_the_passages_do_not_bear_out_is_not_told(written: str, told: str) -> None:
+    findings = [
+        Finding(passage, passage.text.find(answer), answer, 1.0, 8.0)
+        for passage, answer in ((FILMS, "Johnny Depp"), (OLDER, "Ed Wynn"))
+    ]
+    made = _complete("Who played the Hatter in Alice?", written, findings, [])
+    assert re.sub(r" \([^)]*\)", "", made) == told
+
+
+def test_of_a_very_long_sentence_what_is_near_is_quoted() -> None:
+    menu = "Main page Contents Random " * 30
+    passage = Passage(pid="web", title="Web", text=f"{menu}The answer is forty-two {menu}")
+    quoted = Finding(passage, passage.text.find("forty-two"), "forty-two", 1.0, 1.0).quoted
+    assert quoted.startswith("… ")
+    assert quoted.endswith(" …")
+    assert "The answer is forty-two Main" in quoted
+    assert len(quoted) < 330
+    short = Finding(FILM, FILM.text.find("1954"), "1954", 1.0, 1.0)
+    assert short.quoted == short.sentence
 
 
 def test_who_tells_probabilities() -> None:
