@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+_BEFORE = 120  # characters of a long sentence that are shown before what it is shown for
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 # The marks of scripts without capitals do not occur in English: what SQuAD's rule makes of English stays as it is.
 _OTHER_MARKS = "。，、；：！？．「」『』《》〈〉（）【】・،؛؟۔«»।॥"
@@ -181,6 +182,30 @@ def sentence_at(text: str, position: int) -> Sentence:
     """Return the sentence that holds a character position."""
     parts = sentences(text)
     return next((part for part in parts if part.start <= position < part.end), parts[-1])
+
+
+def around(sentence: Sentence, position: int, most: int = 240) -> str:
+    """Return a sentence on one line; of a long one what stands around a position in its text.
+
+    Parameters
+    ----------
+    sentence, position
+        See `sentence_at`.
+    most
+        Characters that are shown; up to 120 of them stand before the position.
+
+    >>> around(Sentence("One two three four five.", 0, 24), 8, most=14)
+    'One two three…'
+    """
+    text, at = sentence.text, position - sentence.start
+    start = max(0, min(at - _BEFORE, len(text) - most))
+    end = start + most
+    words = text[start:end].split(" ")
+    if cut_before := start > 0:
+        words = words[1:] or words
+    if cut_after := end < len(text):
+        words = words[:-1] or words
+    return f"{'…' * cut_before}{' '.join(' '.join(words).split())}{'…' * cut_after}"
 
 
 def with_title(question: str, title: str) -> str:

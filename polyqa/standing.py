@@ -7,7 +7,7 @@ from typing import Literal
 from polyqa.base.text import counted
 from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.metrics.text import Sentence, names_and_numbers, sentence_at, stems
+from polyqa.metrics.text import around, names_and_numbers, sentence_at, stems
 from polyqa.models import SpanReader
 from polyqa.reports.marks import places
 
@@ -19,7 +19,6 @@ SURE, LEAST = 0.5, 0.23
 CLOSEST = 3
 """How many sentences are quoted as the closest."""
 _READ = 5  # passages in which they are looked for
-_QUOTED, _BEFORE = 240, 120  # characters of a sentence that are quoted, and of these before the likeliest answer
 
 
 def standing_of(confidence: Sequence[float | None], least: float = LEAST) -> Standing:
@@ -81,26 +80,13 @@ def closest(question: str, passages: Sequence[Passage], reader: SpanReader) -> l
     for number, read in enumerate(reader.read([(question, text) for text in texts], keep=SPANS), 1):
         passage = passages[number - 1]
         for span in read.spans:
-            quoted = f"“{_around(sentence_at(passage.text, span.start), span.start)}” [{number}]"
+            quoted = f"“{around(sentence_at(passage.text, span.start), span.start)}” [{number}]"
             found.append((read.null_score - span.score, _titled(passage.title or passage.place or "", quoted)))
     return list(dict.fromkeys(quoted for _, quoted in sorted(found, key=lambda one: one[0])))[:CLOSEST]
 
 
 def _titled(title: str, quoted: str) -> str:
     return f"{title}: {quoted}" if title else quoted
-
-
-def _around(sentence: Sentence, position: int) -> str:
-    """Return a sentence on one line; of a long one what stands around a position in its text."""
-    text, at = sentence.text, position - sentence.start
-    start = max(0, min(at - _BEFORE, len(text) - _QUOTED))
-    end = start + _QUOTED
-    words = text[start:end].split(" ")
-    if cut_before := start > 0:
-        words = words[1:] or words
-    if cut_after := end < len(text):
-        words = words[:-1] or words
-    return f"{'…' * cut_before}{' '.join(' '.join(words).split())}{'…' * cut_after}"
 
 
 def unsure(readings: Sequence[Interpretation], passages: Sequence[Passage], answer: str) -> str:

@@ -2,7 +2,6 @@
 
 import math
 import re
-import textwrap
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -15,6 +14,7 @@ from polyqa.lm.probabilities import probability_of_yes
 from polyqa.lm.sampling import GREEDY_SAMPLING
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import (
+    around,
     content_words,
     holds,
     names_and_numbers,
@@ -41,7 +41,7 @@ _MOST = 6  # readings
 _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
 _PRONOUN = re.compile(r"(?:He|She|It|They|This|That|These|Those)\b")
-_QUOTED, _BEFORE = 320, 120  # characters of a sentence that are quoted, and of these before the answer
+_QUOTED = 320  # characters of a sentence that are quoted
 _BORNE_OUT = 0.75  # of the words of a sentence that tells no answer, so many stand in the passages
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
 VERIFYING: Mapping[str, Any] = {
@@ -116,12 +116,7 @@ class Finding:
     @property
     def quoted(self) -> str:
         """The sentence as an answer quotes it; of one that is very long, as lists and menus are, what is near."""
-        sentence = self.sentence
-        if len(sentence) <= _QUOTED:
-            return sentence
-        first = max(0, sentence.find(" ".join(self.answer.split())) - _BEFORE)
-        first = sentence.find(" ", first) + 1 if first else 0
-        return "… " * bool(first) + textwrap.shorten(sentence[first:], _QUOTED, placeholder=" …")
+        return around(sentence_at(self.passage.text, self.start), self.start, _QUOTED)
 
     def render(self) -> str:
         """Return the line that stands for this finding in a prompt."""

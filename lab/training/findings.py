@@ -25,7 +25,7 @@ from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import normalize_answer
 from polyqa.programs.spanwise import Spanwise
 
-from .commands import HeldOut, Seed, run_command
+from .commands import Seed, run_command
 from .paragraphs import read_paragraphs
 from .squad import Example, read_squad
 
@@ -162,10 +162,11 @@ def main() -> None:
         ambiguous: Annotated[list[Path], typer.Option(help="Ambiguous questions, over --corpus.")] = [],  # noqa: B006
         corpus: Annotated[Path | None, typer.Option(help="corpus.jsonl.")] = None,
         most: Annotated[int, typer.Option(help="At most so many ambiguous questions, drawn.")] = 1500,
-        held: HeldOut = [],  # noqa: B006
+        held: Annotated[list[str], typer.Option(help="Questions that stay out; a file or set, repeat for more.")] = [],  # noqa: B006
         seed: Seed = 0,
     ) -> None:
         """Make findings with labels from questions with answers."""
+        left_out = [one.question for source in held for one in load_questions(source)]
         chance, program = random.Random(seed), load("spanwise")
         made = of_homonyms(program)
         for path in squad:
@@ -178,7 +179,7 @@ def main() -> None:
             questions = [question for path in ambiguous for question in load_questions(path)]
             drawn = chance.sample(questions, min(most, len(questions)))
             made += of_readings(program, drawn, list(read_corpus(corpus)), chance)
-        kept = without(made, [one.question for path in held for one in load_questions(path)], chance)
+        kept = without(made, left_out, chance)
         write_atomically(out, "".join(f"{json.dumps(asdict(one), ensure_ascii=False)}\n" for one in kept))
         typer.echo(f"{len(kept):,} findings, {sum(one.right for one in kept):,} right: {out}")
 

@@ -177,12 +177,12 @@ def model_file(name: str = "", models: Sequence[GGUF] = MODELS) -> Path:
     return path
 
 
-def lora_file(path: Path, models: Sequence[GGUF] = MODELS) -> Path | None:
+def lora_file(path: Path) -> Path | None:
     """Return the file of the weights that are shipped for the language model in a file.
 
     Only a file that `polyqa model pull` got has them: of another one nobody knows what it was made from.
     """
-    for model in models:
+    for model in MODELS:
         if model.lora and path == model_path(model):
             return Path(__file__).parent / "weights" / model.lora / "lora.gguf"
     return None

@@ -298,8 +298,8 @@ def test_of_a_very_long_sentence_what_is_near_is_quoted() -> None:
     menu = "Main page Contents Random " * 30
     passage = Passage(pid="web", title="Web", text=f"{menu}The answer is forty-two {menu}")
     quoted = Finding(passage, passage.text.find("forty-two"), "forty-two", 1.0, 1.0).quoted
-    assert quoted.startswith("… ")
-    assert quoted.endswith(" …")
+    assert quoted.startswith("…")
+    assert quoted.endswith("…")
     assert "The answer is forty-two Main" in quoted
     assert len(quoted) < 330
     short = Finding(FILM, FILM.text.find("1954"), "1954", 1.0, 1.0)
