@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from polyqa import load
+from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
 from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
@@ -134,8 +135,20 @@ def labelled(
 
 
 def read_findings(path: Path) -> list[Labelled]:
-    """Return what a file holds."""
-    return [Labelled(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    """Return what a file holds.
+
+    Raises
+    ------
+    PolyqaError
+        If it cannot be read, or holds no findings.
+    """
+    try:
+        made = [Labelled(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, ValueError, TypeError) as error:
+        raise PolyqaError(f"{path} cannot be read as findings: {error}.") from error
+    if not made:
+        raise PolyqaError(f"{path} holds no findings. Make some with python -m lab.training.findings.")
+    return made
 
 
 def without(made: Sequence[Labelled], held: Sequence[str], chance: random.Random) -> list[Labelled]:

@@ -178,15 +178,14 @@ def main() -> None:
         """Train a verifier of findings."""
         torch.manual_seed(seed)
         out.mkdir(parents=True, exist_ok=True)
-        path = model_file(model)
+        path, findings = model_file(model), read_findings(train)
+        held = [] if evaluate is None else read_findings(evaluate)
         verifier = Verifier(path, "cuda" if torch.cuda.is_available() else "cpu")
-        findings = read_findings(train)
         verifier.train(findings, out, epochs=epochs, rate=rate, seed=seed)
         verifier.lora.write(out / "lora.gguf", "polyqa verify-finding")
         draw_curve(out / LOG, out / "curve.svg", "Verifier of findings")
-        if evaluate is None:
+        if not held:
             return
-        held = read_findings(evaluate)
         told = measured(held, {way: verifier.odds(held, way) for way in Way}, len(findings), path.stem)
         report(told, json_file)
 

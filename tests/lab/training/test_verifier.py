@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from lab.training.findings import Labelled, labelled, without
+from lab.training.findings import Labelled, labelled, read_findings, without
 from lab.training.qwen2 import Lora, Shape, last_states, packed
 from lab.training.train_verifier import Prompts, rate_at
 from polyqa import load
@@ -104,6 +104,14 @@ def test_what_is_held_out_is_not_trained_on() -> None:
     made = [Labelled("Who?", "A | B. | B", True, "x"), Labelled("Who?", "A | B. | B", False, "y")]
     made += [Labelled("When?", "A | 1. | 1", True, "x"), Labelled("How?", "A" * 1000, True, "x")]
     assert without(made, ["when"], random.Random(0)) == [made[0]]
+
+
+@pytest.mark.parametrize("content", ["", "no JSON", '{"question": "Who?"}'])
+def test_a_file_without_findings_is_refused(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "findings.jsonl"
+    file.write_text(content)
+    with pytest.raises(PolyqaError, match="findings"):
+        read_findings(file)
 
 
 def test_the_rate_rises_and_falls() -> None:
