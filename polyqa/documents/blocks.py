@@ -26,6 +26,8 @@ class Block:
         Of a heading, from 1.
     page, line
         Where it begins, from 1; at most one of them is known.
+    size
+        Of its type, in points; 0 if unknown.
     """
 
     text: str
@@ -34,6 +36,7 @@ class Block:
     page: int | None = None
     line: int | None = None
     item: int = 0
+    size: float = 0
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from textwrap import dedent
 
 from .blocks import Block
@@ -55,6 +54,8 @@ _HEADING_LINE = re.compile(
 _FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
 _TITLE_LINE = re.compile(r"(?![a-z])[\w(“\"][\w ,'’()/&“”\"–-]{1,58}[\w)”\"]")
 _TITLE_WORDS = 8
+_LONGEST_HEADING = 180  # characters
+_LARGER = 1.05  # than the body's type is what is set larger than it
 _PAGE_END = re.compile(r"(?m)(\[Page \d+\][ \t]*)\n")  # of an RFC
 
 
@@ -119,11 +120,14 @@ def printed_blocks(blocks: Sequence[Block]) -> list[Block]:
     """Return the blocks of a PDF without running headers, footers and tables of contents.
 
     A text at the top or bottom of several pages is a running one, and so is a page's number with what stands beside it.
-    Headings with numbers get their level from these; a sentence in bold type is no heading.
+    What is set larger than the body is none of these unless it stands on several pages; if it is as large as a heading,
+    it is one. Headings with numbers get their level from these, others the level of numbered ones of their size.
     """
     blocks = [replace(block, text=block.text.translate(_LIGATURES)) for block in blocks]
-    mended = [_heading_mended(block, after.text) for block, after in pairwise([*blocks, Block("")])]
-    blocks = _without_contents(mended)
+    body = _body_size(blocks)
+    texts = ["", *(block.text for block in blocks), ""]
+    mended = [_heading_mended(texts[at], block, texts[at + 2], body) for at, block in enumerate(blocks)]
+    blocks = _levelled(_without_contents(mended), body)
     pages: dict[int, list[int]] = {}
     for at, block in enumerate(blocks):
         pages.setdefault(block.page or 0, []).append(at)
@@ -133,8 +137,78 @@ def printed_blocks(blocks: Sequence[Block]) -> list[Block]:
         for at in {*places[:_EDGE], *places[-_EDGE:]}
         if len(blocks[at].text) < _LONGEST_RUNNING
     }
-    running = running_texts([(page, blocks[at].text) for at, page in edges.items()])
-    return [block for at, block in enumerate(blocks) if at not in edges or (edges[at], block.text) not in running]
+    small = [(page, blocks[at].text) for at, page in edges.items() if not _is_large(blocks[at], body)]
+    repeated = Counter(blocks[at].text for at in edges)
+    running = running_texts(small)
+    return [
+        block
+        for at, block in enumerate(blocks)
+        if at not in edges
+        or (repeated[block.text] < _LEAST_PAGES if _is_large(block, body) else (edges[at], block.text) not in running)
+    ]
+
+
+def _body_size(blocks: Sequence[Block]) -> float:
+    """Return the size of type in which most of a PDF is set; 0 if too little tells it.
+
+    Of single lines it is exact, but these may be headings; of several it is an estimate, which wide spacing makes too
+    large: the smaller one is right.
+    """
+    single: Counter[float] = Counter()
+    several: Counter[float] = Counter()
+    for block in (block for block in blocks if block.size):
+        (several if "\n" in block.text else single)[round(block.size * 2) / 2] += len(block.text)
+    many = single.total() > several.total() * 0.03
+    sizes = [size for size, letters in single.items() if many and letters * 5 > single.total()]
+    return min([*sizes, *(size for size, _ in several.most_common(1))], default=0)
+
+
+def _is_large(block: Block, body: float) -> bool:
+    return block.size > body * _LARGER > 0
+
+
+def _levelled(blocks: Sequence[Block], body: float) -> list[Block]:
+    """Give headings of the same size of type the same level, and make headings of what is set like them.
+
+    Of those that open a document and have no number, the first is its title, what stands between it and the last are
+    names and dates.
+    """
+    levels: dict[float, int] = {}
+    for numbered in (False, True):
+        for block in blocks:
+            if block.kind == "heading" and _is_large(block, body) and numbered == _is_numbered(block):
+                levels[block.size] = block.level
+    longest = max((len(line) for block in blocks for line in block.text.split("\n")), default=0)
+    result = []
+    for at, block in enumerate(blocks):
+        near = min(levels, key=lambda size: abs(size - block.size), default=0)
+        if _is_large(block, body) and _is_same(block.size, near) and not _is_numbered(block):
+            alone = not any(
+                _is_same(other.size, near) for other in (*blocks[max(0, at - 1) : at], *blocks[at + 1 : at + 2])
+            )
+            if block.kind == "heading" or (alone and _is_set_as_heading(block, longest, body)):
+                block = replace(block, kind="heading", level=levels[near])
+        result.append(block)
+    end = next((at for at, block in enumerate(result) if block.kind != "heading"), len(result))
+    return [
+        replace(block, kind="text") if 0 < at < end - 1 and not _is_numbered(block) else block
+        for at, block in enumerate(result)
+    ]
+
+
+def _is_numbered(block: Block) -> bool:
+    return _SECTION_NUMBER.match(block.text) is not None
+
+
+def _is_same(size: float, other: float) -> bool:
+    return abs(size - other) < other * 0.03
+
+
+def _is_set_as_heading(block: Block, longest: int, body: float) -> bool:
+    """Return whether a large text is a heading: no sentence, and in several lines only as it is as wide as the page."""
+    *lines, _ = block.text.split("\n")
+    wide = not lines or (block.size > body * 1.15 and min(map(len, lines)) > longest / 2)
+    return wide and re.match(r"\w.*[^.,:;]\Z", block.text, re.DOTALL) is not None and _is_heading_text(block)
 
 
 def page_blocks(text: str, page: int) -> list[Block]:
@@ -159,17 +233,29 @@ def page_blocks(text: str, page: int) -> list[Block]:
     return [*blocks, *([Block("\n".join(paragraph), page=page)] if paragraph else [])]
 
 
-def _heading_mended(block: Block, following: str) -> Block:
+def _heading_mended(before: str, block: Block, following: str, body: float) -> Block:
     """Return a heading with the level that its number tells, or as text if it is a formula or part of a sentence."""
     if block.kind != "heading":
         return block
     text = " ".join(block.text.split())
-    letters = sum(map(str.isalpha, text)) * 2 > len(text.replace(" ", "")) and re.search(r"[^\W\d_]{3}", text)
-    sentence = len(text) > 120 or (text[-1:] == "." and text.count(" ") > 3) or re.match(r"[a-zà-ÿ]{2,} ", following)
-    if not letters or sentence:
+    large = _is_large(block, body)
+    sentence = (text[-1:] == "." and text.count(" ") > 3) or re.match(r"[a-zà-ÿ]{2,} ", following)
+    title = not body or (text[0].isupper() and _TITLE_LINE.fullmatch(text.rstrip("?"))) or _HEADING_LINE.fullmatch(text)
+    goes_on = re.match(r"[^\w\"“(]|[a-z]", text) and re.search(r"[^.!?:)\"”]\s*\Z", before)
+    if not _is_heading_text(block) or goes_on or (not large and (sentence or not title)):
         return replace(block, kind="text")
     number = _SECTION_NUMBER.match(text)
     return replace(block, level=number[0].count(".") + 1) if number else block
+
+
+def _is_heading_text(block: Block) -> bool:
+    """Return whether a text consists of words, not letters of a formula; three lines, one of them short, are an address."""
+    lines = block.text.split("\n")
+    text = " ".join(block.text.split())
+    ragged = len(lines) > 2 and min(map(len, lines[:-1])) < max(map(len, lines)) * 0.7
+    words = re.findall(r"[^\W\d_]+" if _is_numbered(block) else r"[^\W\d_]{3,}", text)
+    letters = sum(map(len, words)) * 2 > len(text.replace(" ", ""))
+    return letters and not ragged and len(text) <= _LONGEST_HEADING and not text.endswith((",", "=", "("))
 
 
 def _without_contents(blocks: Sequence[Block]) -> list[Block]:

@@ -32,6 +32,7 @@ FORMATS = {
 
 _WEB = (".html", ".htm", ".xhtml")
 _TEXTS = (".md", ".markdown", ".rst", ".txt", ".text")
+_LINE_SPACING = 1.2  # of the size of the type
 _SLIDE = re.compile(r"slide-mark (\d+)")
 
 
@@ -219,7 +220,7 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool) -> Iterator[Bloc
             continue
         match content["node_type"]:
             case "heading":
-                yield Block(content["text"], "heading", int(content["level"]), page=page)
+                yield Block(content["text"], "heading", int(content["level"]), page=page, size=_size(node))
             case "table":
                 yield Block(_rows(content["grid"]), "table", page=page)
             case "code" | "formula":
@@ -228,7 +229,14 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool) -> Iterator[Bloc
                 pass
             case kind:
                 item = number if kind == "list_item" else 0
-                yield Block(content.get("text") or "", page=page, item=item)
+                yield Block(content.get("text") or "", page=page, item=item, size=_size(node))
+
+
+def _size(node: Mapping[str, Any]) -> float:
+    """Return the size of the type of a printed text, in points: its height, without what its line spacing takes."""
+    box = node.get("bbox")
+    lines = (node["content"].get("text") or "").count("\n") + 1
+    return (box["y1"] - box["y0"]) / (1 + _LINE_SPACING * (lines - 1)) if box else 0
 
 
 def _rows(grid: Mapping[str, Any]) -> str:
