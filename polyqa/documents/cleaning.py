@@ -54,6 +54,7 @@ _HEADING_LINE = re.compile(
 _FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
 _TITLE_LINE = re.compile(r"(?![a-z])[\w(“\"][\w ,'’()/&“”\"–-]{1,58}[\w)”\"]")
 _TITLE_WORDS = 8
+_LOWEST = 9  # level of a heading
 _LONGEST_HEADING = 180  # characters
 _LARGER = 1.05  # than the body's type is what is set larger than it
 _PAGE_END = re.compile(r"(?m)(\[Page \d+\][ \t]*)\n")  # of an RFC
@@ -211,6 +212,27 @@ def _is_set_as_heading(block: Block, longest: int, body: float) -> bool:
     return wide and re.match(r"\w.*[^.,:;]\Z", block.text, re.DOTALL) is not None and _is_heading_text(block)
 
 
+def bold_headings(blocks: Sequence[Block]) -> list[Block]:
+    """Make headings, below all others, of what reads like a title, is set in bold type and has other text below it.
+
+    >>> blocks = bold_headings([Block("Wings", bold=True), Block("They are long."), Block("Mind the claws!", bold=True)])
+    >>> [(block.kind, block.level) for block in blocks]
+    [('heading', 9), ('text', 0), ('text', 0)]
+    """
+    blocks = [block for block in blocks if block.text.strip()]
+    return [
+        replace(block, kind="heading", level=_LOWEST, text=block.text.strip())
+        if block.bold and _is_title(block.text) and after.kind != "heading" and not after.bold
+        else block
+        for block, after in zip(blocks, [*blocks[1:], Block("", "heading")], strict=True)
+    ]
+
+
+def _is_title(text: str) -> bool:
+    text = " ".join(text.split()).rstrip("?")
+    return _TITLE_LINE.fullmatch(text) is not None and len(text.split()) <= _TITLE_WORDS
+
+
 def page_blocks(text: str, page: int) -> list[Block]:
     """Return the blocks of a page of which only the lines are known; the outermost lines may be running ones."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -240,7 +262,7 @@ def _heading_mended(before: str, block: Block, following: str, body: float) -> B
     text = " ".join(block.text.split())
     large = _is_large(block, body)
     sentence = (text[-1:] == "." and text.count(" ") > 3) or re.match(r"[a-zà-ÿ]{2,} ", following)
-    title = not body or (text[0].isupper() and _TITLE_LINE.fullmatch(text.rstrip("?"))) or _HEADING_LINE.fullmatch(text)
+    title = not body or (text[0].isupper() and _is_title(text)) or _HEADING_LINE.fullmatch(text)
     goes_on = re.match(r"[^\w\"“(]|[a-z]", text) and re.search(r"[^.!?:)\"”]\s*\Z", before)
     if not _is_heading_text(block) or goes_on or (not large and (sentence or not title)):
         return replace(block, kind="text")
@@ -249,7 +271,7 @@ def _heading_mended(before: str, block: Block, following: str, body: float) -> B
 
 
 def _is_heading_text(block: Block) -> bool:
-    """Return whether a text consists of words, not letters of a formula; three lines, one of them short, are an address."""
+    """Return whether a text consists of words, not of letters; three lines of which one is short are an address."""
     lines = block.text.split("\n")
     text = " ".join(block.text.split())
     ragged = len(lines) > 2 and min(map(len, lines[:-1])) < max(map(len, lines)) * 0.7
@@ -347,8 +369,7 @@ def titled(blocks: list[Block], text: str) -> list[Block]:
     line = text.strip().partition("\n")[0].strip()
     if len(blocks) < 2 or blocks[0].kind != "text" or blocks[0].text.removesuffix(".") != line:
         return blocks
-    title = _TITLE_LINE.fullmatch(line) and len(line.split()) <= _TITLE_WORDS
-    return [replace(blocks[0], text=line, kind="heading", level=1), *blocks[1:]] if title else blocks
+    return [replace(blocks[0], text=line, kind="heading", level=1), *blocks[1:]] if _is_title(line) else blocks
 
 
 def _centred(paragraphs: Sequence[tuple[int, list[str]]]) -> str:

@@ -4,8 +4,10 @@ kreuzberg reads the formats; what it leaves in a text that is no part of it (run
 directives of Sphinx) is removed here. Runs in a process of its own, see `worker`.
 """
 
+import io
 import mailbox
 import re
+import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +34,10 @@ FORMATS = {
 
 _WEB = (".html", ".htm", ".xhtml")
 _TEXTS = (".md", ".markdown", ".rst", ".txt", ".text")
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_SPACE = b'<w:t xml:space="preserve"> </w:t>'
+_EMPHASIS = re.compile(r"(?<!\w)\*{2,3}|\*{2,3}(?!\w)|(?<![\w*])\*(\S[^*]*)\*(?![\w*])")
+"""What kreuzberg leaves of it in slides, and in cells of DOCX."""
 _LINE_SPACING = 1.2  # of the size of the type
 _SLIDE = re.compile(r"slide-mark (\d+)")
 
@@ -150,14 +156,24 @@ def _result(file: Path | bytes, mime_type: str | None, slides: bool) -> Any:
 
 def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Document:
     slides = suffix == ".pptx"
+    source: Path | bytes = file
     if isinstance(file, bytes):
-        file = _with_listed_terms(file)
-    result = _result(file, mime_type, slides)
+        source = _with_listed_terms(file)
+    elif suffix == ".docx":
+        source, mime_type = _with_tabs(file), _DOCX
+    result = _result(source, mime_type, slides)
     about: Mapping[str, Any] = result.metadata
     blocks = list(_blocks(result.document["nodes"] if result.document else [], paged=suffix == ".pdf"))
     title = _title(str(about.get("title") or ""))
+    if suffix in (".docx", ".pptx"):
+        blocks = [
+            replace(block, text=_EMPHASIS.sub(r"\1", block.text)) if slides or block.kind == "table" else block
+            for block in blocks
+        ]
     if slides:
         blocks = list(_on_slides(blocks))
+    elif suffix == ".docx":
+        blocks = cleaning.bold_headings(blocks)
     elif suffix == ".pdf":
         pages = {page["page_number"]: page["content"] for page in result.pages or [] if page["content"].strip()}
         blocks = cleaning.printed_blocks(_whole(blocks, pages))
@@ -175,6 +191,19 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     if heading and title.casefold().startswith(heading.casefold()):  # "Install | Falcon documentation"
         title = heading
     return Document(title, blocks, _metadata(about))
+
+
+def _with_tabs(path: Path) -> bytes:
+    """Return a DOCX file with spaces and hyphens for tabs and hyphens that do not break: kreuzberg drops these."""
+    result = io.BytesIO()
+    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(result, "w") as copy:
+        for entry in archive.infolist():
+            data = archive.read(entry)
+            if entry.filename.endswith(".xml"):
+                data = re.sub(rb"<w:tab\s*/>", _SPACE, data)
+                data = re.sub(rb"<w:noBreakHyphen\s*/>", b"<w:t>-</w:t>", data)
+            copy.writestr(entry, data)
+    return result.getvalue()
 
 
 def _with_listed_terms(page: bytes) -> bytes:
@@ -228,8 +257,15 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool) -> Iterator[Bloc
             case "page_break" | "group" | "list" | "metadata_block" | "slide":
                 pass
             case kind:
-                item = number if kind == "list_item" else 0
-                yield Block(content.get("text") or "", page=page, item=item, size=_size(node))
+                text, item = content.get("text") or "", number if kind == "list_item" else 0
+                yield Block(text, page=page, item=item, size=_size(node), bold=not item and _is_bold(node, text))
+
+
+def _is_bold(node: Mapping[str, Any], text: str) -> bool:
+    return any(
+        mark["kind"]["annotation_type"] == "bold" and mark["start"] == 0 and mark["end"] >= len(text.rstrip())
+        for mark in node.get("annotations") or ()
+    )
 
 
 def _size(node: Mapping[str, Any]) -> float:
