@@ -56,6 +56,7 @@ _TITLE_LINE = re.compile(r"(?![a-z])[\w(“\"][\w ,'’()/&“”\"–-]{1,58}[\
 _TITLE_WORDS = 8
 _LOWEST = 9  # level of a heading
 _LONGEST_HEADING = 180  # characters
+_MUCH_LARGER = 1.15
 _LARGER = 1.05  # than the body's type is what is set larger than it
 _PAGE_END = re.compile(r"(?m)(\[Page \d+\][ \t]*)\n")  # of an RFC
 
@@ -181,14 +182,14 @@ def _levelled(blocks: Sequence[Block], body: float) -> list[Block]:
                 levels[block.size] = block.level
     longest = max((len(line) for block in blocks for line in block.text.split("\n")), default=0)
     result = []
-    for at, block in enumerate(blocks):
+    for before, block, after in zip([Block(""), *blocks], blocks, [*blocks[1:], Block("")], strict=False):
         near = min(levels, key=lambda size: abs(size - block.size), default=0)
         if _is_large(block, body) and _is_same(block.size, near) and not _is_numbered(block):
-            alone = not any(
-                _is_same(other.size, near) for other in (*blocks[max(0, at - 1) : at], *blocks[at + 1 : at + 2])
-            )
-            if block.kind == "heading" or (alone and _is_set_as_heading(block, longest, body)):
-                block = replace(block, kind="heading", level=levels[near])
+            alone = not _is_same(before.size, near) and not _is_same(after.size, near)
+            if block.kind == "text" and alone and _is_set_as_heading(block, longest, body):
+                block = _heading_mended(before.text, replace(block, kind="heading"), after.text, body)
+            if block.kind == "heading":
+                block = replace(block, level=levels[near])
         result.append(block)
     end = next((at for at, block in enumerate(result) if block.kind != "heading"), len(result))
     return [
@@ -208,14 +209,14 @@ def _is_same(size: float, other: float) -> bool:
 def _is_set_as_heading(block: Block, longest: int, body: float) -> bool:
     """Return whether a large text is a heading: no sentence, and in several lines only as it is as wide as the page."""
     *lines, _ = block.text.split("\n")
-    wide = not lines or (block.size > body * 1.15 and min(map(len, lines)) > longest / 2)
-    return wide and re.match(r"\w.*[^.,:;]\Z", block.text, re.DOTALL) is not None and _is_heading_text(block)
+    wide = not lines or (block.size > body * _MUCH_LARGER and min(map(len, lines)) > longest / 2)
+    return wide and re.match(r"\w.*[^.,:;]\Z", block.text, re.DOTALL) is not None
 
 
 def bold_headings(blocks: Sequence[Block]) -> list[Block]:
     """Make headings, below all others, of what reads like a title, is set in bold type and has other text below it.
 
-    >>> blocks = bold_headings([Block("Wings", bold=True), Block("They are long."), Block("Mind the claws!", bold=True)])
+    >>> blocks = bold_headings([Block("Wings", bold=True), Block("They are long."), Block("Mind them!", bold=True)])
     >>> [(block.kind, block.level) for block in blocks]
     [('heading', 9), ('text', 0), ('text', 0)]
     """
@@ -260,11 +261,13 @@ def _heading_mended(before: str, block: Block, following: str, body: float) -> B
     if block.kind != "heading":
         return block
     text = " ".join(block.text.split())
-    large = _is_large(block, body)
-    sentence = (text[-1:] == "." and text.count(" ") > 3) or re.match(r"[a-zà-ÿ]{2,} ", following)
+    large = _is_large(block, body) and (block.size > body * _MUCH_LARGER or _is_numbered(block))
+    sentence = text[-1:] != "?" and (
+        (text[-1:] == "." and text.count(" ") > 3) or re.match(r"[a-zà-ÿ]{2,} ", following)
+    )
     title = not body or (text[0].isupper() and _is_title(text)) or _HEADING_LINE.fullmatch(text)
     goes_on = re.match(r"[^\w\"“(]|[a-z]", text) and re.search(r"[^.!?:)\"”]\s*\Z", before)
-    if not _is_heading_text(block) or goes_on or (not large and (sentence or not title)):
+    if not _is_heading_text(block) or goes_on or (sentence and not large) or not (title or _is_large(block, body)):
         return replace(block, kind="text")
     number = _SECTION_NUMBER.match(text)
     return replace(block, level=number[0].count(".") + 1) if number else block

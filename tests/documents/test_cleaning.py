@@ -1,6 +1,6 @@
 import pytest
 
-from polyqa.documents.blocks import Block
+from polyqa.documents.blocks import Block, Kind
 from polyqa.documents.cleaning import cleaned, plain_blocks, printed_blocks
 from polyqa.documents.markdown import front_matter, markdown_blocks
 from polyqa.documents.markup import markup_of, rst_as_markdown, wiki_as_markdown
@@ -74,6 +74,68 @@ def test_a_formula_or_a_part_of_a_sentence_is_no_heading() -> None:
         (cut.text, "text"),
     ]
     assert printed_blocks([]) == []
+
+
+def sized(text: str, size: float, kind: Kind = "heading", level: int = 2, page: int = 1) -> Block:
+    return Block(text, kind, level if kind == "heading" else 0, page=page, size=size)
+
+
+BODY = sized("Falcons fly over the cold northern sea.\nThey return in spring.", 10, "text")
+
+
+def test_what_is_set_larger_is_a_heading_and_what_is_not_must_read_like_one() -> None:
+    blocks = printed_blocks(
+        [
+            sized("The Falcon Book", 18, level=1),
+            sized("Ann Author", 12),
+            sized("Abstract", 9, level=3),
+            BODY,
+            sized("1 Introduction", 14),
+            sized("falcons is a word that begins this line.", 10, "text"),
+            sized("What is a nest?", 14),
+            BODY,
+            sized("As far as the eye can see, they fly over the sea", 10),
+            sized("> fly(falcon, speed = 3)", 10),
+            sized("Types of prey", 10),
+            BODY,
+            sized("Ann Author\nUniversity of the North\nNorth Road 7", 12),
+            sized("and over the sea", 13),
+            sized("Acknowledgments", 14, "text"),
+            BODY,
+        ]
+    )
+    assert [(block.text, block.level) for block in blocks if block.kind == "heading"] == [
+        ("The Falcon Book", 1),
+        ("Abstract", 3),
+        ("1 Introduction", 1),
+        ("What is a nest?", 1),
+        ("Types of prey", 2),
+        ("Acknowledgments", 1),
+    ]
+    assert len(blocks) == 16
+
+
+def test_lines_of_large_type_below_each_other_are_no_headings() -> None:
+    quote = [sized(text, 14, "text") for text in ("We fly", "over all seas", "of the world")]
+    blocks = printed_blocks([sized("Falcons", 14), BODY, *quote, BODY])
+    assert [block.text for block in blocks if block.kind == "heading"] == ["Falcons"]
+
+
+def test_a_numbered_heading_at_the_top_of_a_page_is_no_running_line() -> None:
+    blocks = [
+        block
+        for page in range(1, 6)
+        for block in (
+            sized(f"Example {page}", 14, page=page),
+            sized("Falcons fly.\nSo do hawks.", 10, "text", page=page),
+            sized(f"Kind {'abcdefg'[page]} is rare.", 10, "text", page=page),
+            sized("Of it little is known.", 10, "text", page=page),
+            sized(f"The Falcon Book {page}", 10, "text", page=page),
+        )
+    ]
+    kept = printed_blocks(blocks)
+    assert [block.text for block in kept if block.kind == "heading"] == [f"Example {page}" for page in range(1, 6)]
+    assert not any("Book" in block.text for block in kept)
 
 
 def test_an_rfc_without_form_feeds_has_pages_a_title_and_headings() -> None:

@@ -308,6 +308,27 @@ def test_a_pdf_has_pages_sections_and_no_running_lines(documents: tuple[Document
     assert not any(word.isdigit() for word in whole.split())
 
 
+def test_a_docx_without_styles_has_its_headings_tabs_and_hyphens(tmp_path: Path) -> None:
+    import docx
+    from docx.oxml import OxmlElement
+
+    document = docx.Document()
+    for text, bold in (("Wings", True), ("Length:\t90 cm", False), ("Mind the claws!", True), ("Eyes", True)):
+        document.add_paragraph().add_run(text).bold = bold
+    run = document.add_paragraph().add_run("They see day")
+    run._r.append(OxmlElement("w:noBreakHyphen"))
+    run.add_text("old prey.")
+    table = document.add_table(2, 2)
+    for cell, text in zip(table._cells, ("Bird", "Sight", "Hawk", "2*3*4 km"), strict=True):
+        cell.paragraphs[0].add_run(text).bold = text == "Bird"
+    document.save(tmp_path / "a.docx")
+    assert [(passage.title, passage.text) for passage in Documents(tmp_path)] == [
+        ("Wings", "Length: 90 cm.\n\nMind the claws!"),
+        ("Wings › Eyes", "They see day-old prey."),
+        ("Wings › Eyes › Hawk", "Bird: Hawk; Sight: 2*3*4 km."),
+    ]
+
+
 def test_one_line_says_what_was_read(documents: tuple[Documents, list[Passage]]) -> None:
     summary = documents[0].summary()
     assert summary.startswith("read 16 files: 3 text, ")
