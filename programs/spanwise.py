@@ -337,6 +337,7 @@ def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
     lines = [line for line in answer.splitlines() if line.strip()]
     by_line = len(lines) == len(findings)
     pieces = zip(lines, ([one] for one in findings), strict=True) if by_line else [(answer, [*findings])]
+    several = by_line and len(lines) > 1
     told, about, said = list[str](), "", set[str]()
     for piece, meant in pieces:
         kept = list[str]()
@@ -344,7 +345,7 @@ def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
             own = [one for one in meant if holds(text, one.answer)]
             known = stems(" ".join([question, *(one.passage.indexed_text for one in own or meant)]))
             named = names_and_numbers(text)
-            if text in told or not all(stems(name) <= known for name in named):
+            if text in told or not all(stems(name) <= known for name in named) or (several and not own):
                 continue
             new = stems(" ".join([*named, *(one.answer for one in own)])) - said
             if (told or kept) and not ((new or by_line) if own else _borne_out(text, known)):
@@ -360,7 +361,7 @@ def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
 
 
 def _with_title(text: str, title: str, question: str, answer: str) -> str:
-    """Return a sentence with what the title adds to it, at the name that the question has, else at the end."""
+    """Return a sentence with what the title adds, at the name that the title or the question has, else at the end."""
     name, qualifier = split_title(title)
     asked = words(question)
     known = set(content_words(text)) | (set() if _PRONOUN.match(text) else set(content_words(question)))
@@ -368,6 +369,8 @@ def _with_title(text: str, title: str, question: str, answer: str) -> str:
     year = set(re.findall(r"\d+", qualifier))  # that of a film is enough, unless it is the answer
     if known >= set(content_words(qualifier or name)) or (year and year <= set(words(text.replace(answer, " ")))):
         return text
+    if more == qualifier and name in text:
+        return text.replace(name, f"{name} ({more})", 1)
     names, begin, end = {word for word in asked[1:] if word[0].isupper()}, 0, 0
     for word in re.finditer(r"[\w'’.-]+", text):
         if word.group().lower() not in map(str.lower, asked):
