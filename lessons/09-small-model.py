@@ -220,7 +220,7 @@ print(f"with other demos each time: {price['demos'][0] - common:,.0f} read anew"
 # A small model cannot read five passages, find all readings, word them, answer and cite in one reply. `spanwise` takes the
 # work apart:
 #
-# 1. polyqa's span reader (22 million parameters) marks two pieces of each passage that may answer.
+# 1. polyqa's span reader (22 million parameters) marks up to three pieces of each passage that may answer.
 # 2. The model is asked about **each piece alone** whether the question can mean it: Yes or No.
 # 3. It words what is left, in one short reply.
 #

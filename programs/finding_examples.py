@@ -65,8 +65,7 @@ _TOLD = (
             "Hairspray (2007 film) | Adam Shankman directed the musical, with John Travolta as Edna. | Adam Shankman",
         ),
         ("Who directed the 1988 film Hairspray?", "Who directed the 2007 film Hairspray?"),
-        "There are two films called Hairspray. The comedy of 1988 was written and directed by John Waters. The musical "
-        "of 2007 was directed by Adam Shankman.",
+        "John Waters wrote and directed the 1988 film Hairspray.\nAdam Shankman directed the 2007 film Hairspray.",
     ),
     (
         "When was the Sydney Opera House built?",
@@ -75,14 +74,14 @@ _TOLD = (
             "Sydney Opera House | Elizabeth II opened the house on 20 October 1973. | 20 October 1973",
         ),
         ("When was the building of the Sydney Opera House begun?", "When was the Sydney Opera House opened?"),
-        "The Sydney Opera House took fourteen years to build. Work began in March 1959, with the podium. Elizabeth II "
-        "opened the house on 20 October 1973.",
+        "Work on the podium of the Sydney Opera House began in March 1959.\n"
+        "Elizabeth II opened the Sydney Opera House on 20 October 1973.",
     ),
     (
         "Where did John Field die?",
         ("John Field (composer) | He settled in Saint Petersburg and died in Moscow on 23 January 1837. | Moscow",),
-        ("Where did the composer John Field die?",),
-        "The composer John Field died in Moscow on 23 January 1837. He had settled in Saint Petersburg before.",
+        (),
+        "The composer John Field died in Moscow on 23 January 1837.",
     ),
     (
         "What is the capital of the Congo?",
@@ -96,9 +95,9 @@ _TOLD = (
             "What is the capital of the Democratic Republic of the Congo?",
             "What was the capital of the Belgian Congo until 1926?",
         ),
-        "Two states are called Congo, and a colony was. The capital of the Republic of the Congo is Brazzaville. That "
-        "of the Democratic Republic of the Congo is Kinshasa, on the other bank of the river. Boma was the capital of "
-        "the Belgian Congo until 1926.",
+        "The capital of the Republic of the Congo is Brazzaville, on the north bank of the river.\n"
+        "The capital of the Democratic Republic of the Congo is Kinshasa, on the south bank.\n"
+        "Boma was the capital of the Belgian Congo until 1926.",
     ),
 )
 
@@ -116,7 +115,7 @@ def finding_demos(signature: type[dspy.Signature]) -> list[dict[str, Any]]:
                 "question": question,
                 "interpretations": [
                     {"question": wording, "answer": finding.rpartition(" | ")[2], "pid": str(number)}
-                    for number, (wording, finding) in enumerate(zip(wordings, findings, strict=True), 1)
+                    for number, (wording, finding) in enumerate(zip(wordings, findings, strict=False), 1)  # none or all
                 ],
                 "answer": answer,
             }

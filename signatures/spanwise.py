@@ -2,7 +2,7 @@
 
 import dspy
 
-from polyqa.replies import Interpretations, YesNo
+from polyqa.replies import Interpretations, LineForEach, YesNo
 
 
 # One finding a call: beside others a small model names the likeliest alone.
@@ -19,13 +19,14 @@ class VerifyFinding(dspy.Signature):
 
 
 class TellFindings(dspy.Signature):
-    """Write the question again for each finding, then one answer that tells all of them.
+    """Write the question again for each of several findings, then one answer that tells all of them.
 
     Each new question asks for just the answer of its finding: it names the kind of thing, the place, the
-    year or the event that tells this finding from the others. The answer has a sentence for each finding.
+    year or the event that tells this finding from the others. The answer has one line for each finding, in
+    their order: a sentence that names the thing and tells its answer.
     """
 
     findings: str = dspy.InputField(desc="numbered findings, title | sentence | answer")
     question: str = dspy.InputField(desc="a question that may be ambiguous")
-    interpretations: Interpretations = dspy.OutputField(desc="one for each finding")
-    answer: str = dspy.OutputField(desc="the long-form answer")
+    interpretations: Interpretations = dspy.OutputField(desc="one for each of several findings")
+    answer: LineForEach = dspy.OutputField(desc="the long-form answer, a line for each finding")

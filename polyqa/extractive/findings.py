@@ -34,7 +34,7 @@ def tell_findings(prompt: Prompt, models: Models) -> dict[str, object]:
         question = with_title(prompt.question, title)
         readings.append({"question": question, "answer": answer, "pid": str(finding.number)})
         told.append(sentence)
-    return {"interpretations": readings, "answer": " ".join(dict.fromkeys(told))}
+    return {"interpretations": readings, "answer": "\n".join(told)}
 
 
 def read_document(prompt: Prompt, models: Models) -> dict[str, object]:

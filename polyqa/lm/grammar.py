@@ -22,7 +22,7 @@ from .fields import NOTHING, is_text
 _READINGS = _QUESTIONS = 6  # at most, in a reply
 _ANSWERS = 10
 _TEXTS = 20
-_WORDS = {"text": 250, "question": 30, "reading": 25, "answer": 15}  # at most, in one
+_WORDS = {"text": 250, "question": 30, "reading": 25, "answer": 15, "sentence": 45}  # at most, in one
 _LETTERS = 30  # at most, in a word
 _BREAK = r'"\n" '
 _BLANK = r"\n\n"
@@ -52,6 +52,7 @@ _NAMED: Mapping[str, str] = {
     **_line("short", _NO_WORD + _BRACKETS),
     "reading": f"shortfirst shortword{{0,{_WORDS['reading'] - 1}}}",
     "answer": f"shortfirst shortword{{0,{_WORDS['answer'] - 1}}}",
+    "sentence": f"shortfirst shortword{{0,{_WORDS['sentence'] - 1}}}",
     "question": f'asked " " asked shortword{{0,{_WORDS["question"] - 2}}} "?"',  # a reply of one word is no question
     "asked": rf"""["'(“‘]? [^{_NO_LETTER}] [^{_NO_WORD}{_BRACKETS}]{{0,{_LETTERS - 2}}}""",
     **_line("last", _NO_WORD + _BRACKETS + "?:"),  # a row that ends so is read as a question, or as a heading
@@ -100,6 +101,8 @@ def _value(field: FieldInfo, inputs: Mapping[str, Any]) -> str | None:
     if is_text(annotation):
         if lenient.PASSAGE_NUMBER in field.metadata:
             return _one_of([*_numbers_to(_count(inputs)), "null"])
+        if lenient.LINE_FOR_EACH in field.metadata and (count := _count(inputs)):
+            return f" {_BREAK}".join(["sentence"] * count)
         limit = next((mark.words for mark in field.metadata if isinstance(mark, lenient.AtMost)), None)
         return "text" if limit is None else f"shortfirst shortword{{0,{limit - 1}}}"
     if get_origin(annotation) is Literal and all(isinstance(label, str) for label in get_args(annotation)):
@@ -143,6 +146,8 @@ def _readings(inputs: Mapping[str, Any], *, cited: bool = True) -> str:
     # Where a question is asked its readings are questions: a small model writes headings and sentences otherwise.
     reading = "question" if str(inputs.get("question") or "").rstrip().endswith("?") else "reading"
     numbers = _numbers_to(_count(inputs)) if cited else []
+    if "findings" in inputs and len(numbers) == 1:
+        return f'"{NOTHING}"'  # with nothing to tell it from, the question stays as it is
     if "findings" in inputs and numbers:
         return f" {_BREAK}".join(f'"{number}. " {reading} " | " answer " [{number}]"' for number in numbers)
     end = f'answer " [" ({_one_of(numbers)}) "]"' if numbers else "lastanswer"

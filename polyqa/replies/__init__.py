@@ -26,6 +26,7 @@ from .questions import parse_questions as parse_questions
 from .tagged import parse_interpretation_lines as parse_interpretation_lines
 from .text import parse_lines as parse_lines
 from .text import without_thoughts as without_thoughts
+from .types import LINE_FOR_EACH as LINE_FOR_EACH
 from .types import PASSAGE_NUMBER as PASSAGE_NUMBER
 from .types import AmbiguityTypes as AmbiguityTypes
 from .types import Answers as Answers
@@ -33,6 +34,7 @@ from .types import AtMost as AtMost
 from .types import FewWords as FewWords
 from .types import Grades as Grades
 from .types import Interpretations as Interpretations
+from .types import LineForEach as LineForEach
 from .types import Numbers as Numbers
 from .types import OneLine as OneLine
 from .types import PassageNumber as PassageNumber

@@ -131,8 +131,10 @@ class AtMost:
 
 
 PASSAGE_NUMBER = "number of a passage"
+LINE_FOR_EACH = "a line for each item of the last numbered input"
 FewWords = Annotated[str, AtMost(15)]
 OneLine = Annotated[str, AtMost(30)]
 Sentences = Annotated[str, AtMost(60)]
+LineForEach = Annotated[str, LINE_FOR_EACH]
 PassageNumber = Annotated[str, PASSAGE_NUMBER]
 """Or null."""

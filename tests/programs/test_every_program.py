@@ -58,9 +58,12 @@ def test_the_prompts_format_changes_nothing_but_their_length(
             with dspy.context(adapter=adapter), recording(lm) as recorder:
                 told[adapter] = dict(program(question=question).items())
             tokens[adapter] = recorder.input_tokens
-            first[adapter] = str(recorder.calls[0].messages[0]["content"])
+            first[adapter] = str(recorder.calls[0].messages[0]["content"]) if recorder.calls else ""
         lean, *others = told
         assert all(told[other] == told[lean] for other in others)
+        if not first[lean]:
+            assert (name, question) == ("spanwise", NONSENSE), "it marks nothing, so it asks nothing"
+            continue
         assert all(tokens[lean] < tokens[other] for other in others)
         assert "\nYou reply " in first[lean]
         assert all("Your output fields are" in first[other] for other in others), "a configured adapter is honoured"

@@ -113,7 +113,7 @@ def test_what_holds_is_told_in_the_passages_words_and_the_rest_is_not() -> None:
         ("It came in April 1953. It won 11 Oscars in Rome.", "It came in April 1953 (Titanic (1953 film))."),
         (
             "Titanic was launched on 31 May 1911. It came out in April 1953!",
-            "Titanic was launched on 31 May 1911 (RMS Titanic). It came out in April 1953 (Titanic (1953 film))!",
+            "RMS Titanic was launched on 31 May 1911. It came out in April 1953 (Titanic (1953 film))!",
         ),
         (
             "The film Titanic of 1953 came out in April 1953. RMS Titanic was launched on 31 May 1911.",
@@ -271,7 +271,7 @@ OLDER = Passage(pid="older", title="Alice (1951 film)", text="Ed Wynn is heard a
         # the year of another film: the passage's own sentence takes its place
         (
             "Johnny Depp played the Hatter in the 1951 film. Ed Wynn was heard in 1951.",
-            "Ed Wynn was heard in 1951. Johnny Depp plays the Hatter.",
+            "Ed Wynn was heard in 1951. Alice: Johnny Depp plays the Hatter.",
         ),
         # once more the same, and a remark that no passage bears out
         (
@@ -292,6 +292,49 @@ def test_what_the_passages_do_not_bear_out_is_not_told(written: str, told: str) 
     ]
     made = _complete("Who played the Hatter in Alice?", written, findings, [])
     assert re.sub(r" \([^)]*\)", "", made) == told
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        # each line is of its own finding: what it says of another one's film is not told
+        (
+            "Johnny Depp plays the Hatter in 2010.\nEd Wynn is heard as the Hatter in 2010.",
+            "Johnny Depp plays the Hatter in 2010. Alice (1951 film): Ed Wynn is heard as the Hatter.",
+        ),
+        # a line that does not tell its answer gives way to the passage, in its place
+        (
+            "The Hatter is heard.\nEd Wynn is heard as the Hatter in 1951.",
+            "Alice (2010 film): Johnny Depp plays the Hatter. Ed Wynn is heard as the Hatter in 1951.",
+        ),
+        # what a line says of other findings, or of none, is not told
+        (
+            "Johnny Depp plays the Hatter in 2010. Ed Wynn is another.\nHe is heard. Ed Wynn is heard in 1951.",
+            "Johnny Depp plays the Hatter in 2010. Ed Wynn is heard in 1951.",
+        ),
+        # the thing is named behind the name that the question has
+        (
+            "Alice has Johnny Depp as the Hatter.\nAlice has Ed Wynn as the Hatter.",
+            "Alice (2010 film) has Johnny Depp as the Hatter. Alice (1951 film) has Ed Wynn as the Hatter.",
+        ),
+    ],
+)
+def test_a_line_for_each_finding(lines: str, told: str) -> None:
+    findings = [
+        Finding(passage, passage.text.find(answer), answer, 1.0, 8.0)
+        for passage, answer in ((FILMS, "Johnny Depp"), (OLDER, "Ed Wynn"))
+    ]
+    assert _complete("Who played the Hatter in Alice?", lines, findings, []) == told
+
+
+def test_a_menu_is_not_told_as_less_certain() -> None:
+    sure = Finding(FILMS, 0, "Johnny Depp", 1.0, 8.0)
+    menu = Passage(pid="menu", title="Alice", text="Home News Ed Wynn Sport › Contact")
+    doubtful = [Finding(menu, 10, "Ed Wynn", 0.9, 1.0), Finding(OLDER, 0, "Ed Wynn", 0.9, 1.0)]
+    made = _complete("Who played the Hatter in Alice?", "Johnny Depp plays the Hatter in 2010.", [sure], doubtful)
+    assert made == (
+        "Johnny Depp plays the Hatter in 2010. Less certain: Alice (1951 film): Ed Wynn is heard as the Hatter."
+    )
 
 
 def test_of_a_very_long_sentence_what_is_near_is_quoted() -> None:
@@ -317,7 +360,7 @@ def test_labels_make_demos_of_findings() -> None:
     film = Reading("When did the 1953 film come out?", ("April 1953",))
     ship = Reading("When was the ship launched?", ("31 May 1911", "May 1911"))
     musical = Reading("When did the musical open?", ("1 April 1997",))  # shares two words with a span, and is not it
-    told = ("The film came out in April 1953, the ship in May 1911.",)
+    told = ("There are two. The film came out in April 1953. The ship was launched on 31 May 1911.",)
     made = program(FILM, SHIP, NAMELESS)
     both = label_demos(made, [Question("1", QUESTION, (film, ship), told)])
     assert [(demo["finding"].rpartition(" | ")[2], demo["holds"]) for demo in both["verify"]] == [
@@ -330,7 +373,9 @@ def test_labels_make_demos_of_findings() -> None:
         "RMS Titanic | The liner was launched on 31 May 1911. | 31 May 1911",
     ]
     assert [one["answer"] for one in demo["interpretations"]] == ["April 1953", "31 May 1911"]
-    assert demo["answer"] == told[0]
+    assert demo["answer"] == "The film came out in April 1953.\nThe ship was launched on 31 May 1911."
+    together = ("The film came out in April 1953, the ship on 31 May 1911.",)
+    assert label_demos(made, [Question("1", QUESTION, (film, ship), together)])["tell"] == []
     # Told with a reading that no finding has, a language model would learn to tell what it was not given.
     assert label_demos(made, [Question("2", QUESTION, (film, musical), told)])["tell"] == []
 

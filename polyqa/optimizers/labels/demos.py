@@ -15,7 +15,7 @@ from polyqa.base.values import AmbiguityType, Grade, render_passages
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question, Reading
-from polyqa.metrics.text import sentences_by_shape
+from polyqa.metrics.text import holds, sentences, sentences_by_shape
 from polyqa.programs.sixpaq import render_candidates
 from polyqa.programs.spanwise import Finding
 from polyqa.replies import parse_ambiguity_types
@@ -404,11 +404,12 @@ def _findings_that_hold(question: Question, shown: Shown) -> list[Demo]:
 
 @_demos_of(TellFindings, from_long_answers=True)
 def _told_findings(question: Question, shown: Shown) -> list[Demo]:
-    """Give the gold readings and the reference answer, if there is a finding for each reading.
+    """Give the gold readings and the reference answer's sentences, if there is a finding and a sentence for each.
 
     Otherwise a language model would learn to tell what no finding says.
     """
-    findings, readings = [], []
+    findings: list[Finding] = []
+    readings = []
     for reading in question.readings:
         finding = next((one for one in shown.findings if _answers(one, reading)), None)
         if finding is None or finding in findings:
@@ -419,11 +420,21 @@ def _told_findings(question: Question, shown: Shown) -> list[Demo]:
         {
             "findings": [finding.render() for finding in findings],
             "question": question.question,
-            "interpretations": readings,
-            "answer": answer,
+            "interpretations": readings if len(readings) > 1 else [],
+            "answer": "\n".join(lines),
         }
         for answer in question.long_answers[:1]
+        if all(lines := _lines(answer, findings))
     ]
+
+
+def _lines(answer: str, findings: Sequence[Finding]) -> list[str]:
+    """Return for each finding the sentences of a long answer that tell it and none before it."""
+    lines: list[list[str]] = [[] for _ in findings]
+    for sentence in sentences(answer):
+        told = (line for line, one in zip(lines, findings, strict=True) if holds(sentence.text, one.answer))
+        next(told, []).append(sentence.text)
+    return [" ".join(line) for line in lines]
 
 
 def _answers(finding: Finding, reading: Reading) -> bool:
