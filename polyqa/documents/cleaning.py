@@ -242,7 +242,7 @@ def page_blocks(text: str, page: int) -> list[Block]:
     paragraph: list[str] = []
     for at, line in enumerate(lines):
         alone = not _EDGE <= at < len(lines) - _EDGE and len(line) < longest * 0.7
-        heading = _HEADING_LINE.fullmatch(line) is not None
+        heading = _HEADING_LINE.fullmatch(line) is not None and not re.search(r" \d+$", line)  # a contents line
         if paragraph and (alone or heading):
             blocks.append(Block("\n".join(paragraph), page=page))
             paragraph = []
@@ -265,7 +265,8 @@ def _heading_mended(before: str, block: Block, following: str, body: float) -> B
     sentence = text[-1:] != "?" and (
         (text[-1:] == "." and text.count(" ") > 3) or re.match(r"[a-zà-ÿ]{2,} ", following)
     )
-    title = not body or (text[0].isupper() and _is_title(text)) or _HEADING_LINE.fullmatch(text)
+    named = re.sub(r"(?<=[^\W\d_]): ", " ", text)  # "Owls: birds of the night", not "Figure 1: an owl"
+    title = not body or (text[0].isupper() and _is_title(named)) or _HEADING_LINE.fullmatch(text)
     goes_on = re.match(r"[^\w\"“(]|[a-z]", text) and re.search(r"[^.!?:)\"”]\s*\Z", before)
     if not _is_heading_text(block) or goes_on or (sentence and not large) or not (title or _is_large(block, body)):
         return replace(block, kind="text")

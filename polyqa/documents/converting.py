@@ -220,7 +220,10 @@ def _with_listed_terms(page: bytes) -> bytes:
 
 
 def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:
-    """Take the text of a page where its blocks lack more than a tenth of it: kreuzberg loses paragraphs of some."""
+    """Take the lines of a page where its blocks lack more than a tenth of its words, or tear them into a table.
+
+    kreuzberg loses paragraphs of some pages, and what it takes for a table in a PDF mostly is text with wide spaces.
+    """
     by_page: dict[int, list[Block]] = {}
     for block in blocks:
         by_page.setdefault(block.page or 1, []).append(block)
@@ -228,7 +231,8 @@ def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:
     for page in sorted({*by_page, *pages}):
         words = Counter(re.findall(r"\w+", pages.get(page, "")))
         missing = words - Counter(re.findall(r"\w+", " ".join(block.text for block in by_page.get(page, []))))
-        lost = missing.total() > words.total() / 10
+        torn = any(block.kind == "table" for block in by_page.get(page, []))
+        lost = page in pages and (torn or missing.total() > words.total() / 10)
         result += cleaning.page_blocks(pages[page], page) if lost else by_page.get(page, [])
     return result
 

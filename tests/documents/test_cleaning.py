@@ -2,6 +2,7 @@ import pytest
 
 from polyqa.documents.blocks import Block, Kind
 from polyqa.documents.cleaning import cleaned, plain_blocks, printed_blocks
+from polyqa.documents.converting import _whole
 from polyqa.documents.markdown import front_matter, markdown_blocks
 from polyqa.documents.markup import markup_of, rst_as_markdown, wiki_as_markdown
 
@@ -136,6 +137,17 @@ def test_a_numbered_heading_at_the_top_of_a_page_is_no_running_line() -> None:
     kept = printed_blocks(blocks)
     assert [block.text for block in kept if block.kind == "heading"] == [f"Example {page}" for page in range(1, 6)]
     assert not any("Book" in block.text for block in kept)
+
+
+def test_a_page_that_was_torn_into_a_table_is_read_by_its_lines() -> None:
+    torn = [Block("Falcons: fly; over: the.", "table", page=1), Block("Short.", page=2)]
+    lines = (
+        "Contents\n1 Introduction 1\nFalcons fly over the cold\nnorthern sea.\n2 Nests\nThey build none.\nNone at all."
+    )
+    blocks = _whole(torn, {1: lines, 2: "Short."})
+    assert [block.text for block in blocks if block.kind == "heading"] == ["2 Nests"]
+    assert "Falcons fly over the cold\nnorthern sea." in [block.text for block in blocks]
+    assert blocks[-1] == torn[1]
 
 
 def test_an_rfc_without_form_feeds_has_pages_a_title_and_headings() -> None:
