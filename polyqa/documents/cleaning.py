@@ -48,7 +48,7 @@ COOKIES = (
     re.compile(r"\b(?:accept|consent|agree|we use|this (?:web)?site uses|preferences|privacy policy)\b", re.IGNORECASE),
 )
 _HEADING_LINE = re.compile(
-    r"(\d+(?:\.\d+)*)\.?\s+(?:[A-Z]|\d+[a-z]+ [A-Z])[^.!?]{1,70}|[A-Z][A-Z0-9 ,:&/'’()-]{3,60}|"
+    r"(\d{1,2}(?:\.\d+)*)\.?\s+(?:[A-Z]|\d+[a-z]+ [A-Z])[^.!?]{1,70}|[A-Z][A-Z0-9 ,:&/'’()-]{3,60}|"
     r"Appendix [A-Z]\b[^!?]{0,70}"
 )
 _FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
@@ -56,7 +56,6 @@ _TITLE_LINE = re.compile(r"(?![a-z])[\w(“\"][\w ,'’()/&“”\"–-]{1,58}[\
 _TITLE_WORDS = 8
 _LOWEST = 9  # level of a heading
 _LONGEST_HEADING = 180  # characters
-_MUCH_LARGER = 1.15
 _LARGER = 1.05  # than the body's type is what is set larger than it
 _PAGE_END = re.compile(r"(?m)(\[Page \d+\][ \t]*)\n")  # of an RFC
 
@@ -139,30 +138,25 @@ def printed_blocks(blocks: Sequence[Block]) -> list[Block]:
         for at in {*places[:_EDGE], *places[-_EDGE:]}
         if len(blocks[at].text) < _LONGEST_RUNNING
     }
-    small = [(page, blocks[at].text) for at, page in edges.items() if not _is_large(blocks[at], body)]
-    repeated = Counter(blocks[at].text for at in edges)
-    running = running_texts(small)
-    return [
-        block
-        for at, block in enumerate(blocks)
-        if at not in edges
-        or (repeated[block.text] < _LEAST_PAGES if _is_large(block, body) else (edges[at], block.text) not in running)
-    ]
+    large = {at for at in edges if _is_large(blocks[at], body)}
+    running = running_texts([(page, blocks[at].text) for at, page in edges.items() if at not in large])
+    repeated = Counter(blocks[at].text for at in large)
+    running |= {(edges[at], blocks[at].text) for at in large if repeated[blocks[at].text] >= _LEAST_PAGES}
+    return [block for at, block in enumerate(blocks) if at not in edges or (edges[at], block.text) not in running]
 
 
 def _body_size(blocks: Sequence[Block]) -> float:
-    """Return the size of type in which most of a PDF is set; 0 if too little tells it.
+    """Return the size of type in which a PDF is set: the smallest of which there is much; 0 if too little tells it.
 
-    Of single lines it is exact, but these may be headings; of several it is an estimate, which wide spacing makes too
-    large: the smaller one is right.
+    Only that of single lines is exact; that of several depends on what stands between them.
     """
-    single: Counter[float] = Counter()
-    several: Counter[float] = Counter()
-    for block in (block for block in blocks if block.size):
-        (several if "\n" in block.text else single)[round(block.size * 2) / 2] += len(block.text)
-    many = single.total() > several.total() * 0.03
-    sizes = [size for size, letters in single.items() if many and letters * 5 > single.total()]
-    return min([*sizes, *(size for size, _ in several.most_common(1))], default=0)
+    sizes: Counter[float] = Counter()
+    for block in blocks:
+        if block.size and "\n" not in block.text:
+            sizes[round(block.size * 2) / 2] += len(block.text)
+    if sizes.total() < sum(len(block.text) for block in blocks) * 0.03:
+        return 0
+    return min((size for size, letters in sizes.items() if letters * 5 > sizes.total()), default=0)
 
 
 def _is_large(block: Block, body: float) -> bool:
@@ -209,7 +203,7 @@ def _is_same(size: float, other: float) -> bool:
 def _is_set_as_heading(block: Block, longest: int, body: float) -> bool:
     """Return whether a large text is a heading: no sentence, and in several lines only as it is as wide as the page."""
     *lines, _ = block.text.split("\n")
-    wide = not lines or (block.size > body * _MUCH_LARGER and min(map(len, lines)) > longest / 2)
+    wide = not lines or (block.size > body * 1.15 and min(map(len, lines)) > longest / 2)
     return wide and re.match(r"\w.*[^.,:;]\Z", block.text, re.DOTALL) is not None
 
 
@@ -261,14 +255,14 @@ def _heading_mended(before: str, block: Block, following: str, body: float) -> B
     if block.kind != "heading":
         return block
     text = " ".join(block.text.split())
-    large = _is_large(block, body) and (block.size > body * _MUCH_LARGER or _is_numbered(block))
+    large = _is_large(block, body)
     sentence = text[-1:] != "?" and (
         (text[-1:] == "." and text.count(" ") > 3) or re.match(r"[a-zà-ÿ]{2,} ", following)
     )
     named = re.sub(r"(?<=[^\W\d_]): ", " ", text)  # "Owls: birds of the night", not "Figure 1: an owl"
     title = not body or (text[0].isupper() and _is_title(named)) or _HEADING_LINE.fullmatch(text)
     goes_on = re.match(r"[^\w\"“(]|[a-z]", text) and re.search(r"[^.!?:)\"”]\s*\Z", before)
-    if not _is_heading_text(block) or goes_on or (sentence and not large) or not (title or _is_large(block, body)):
+    if not _is_heading_text(block) or goes_on or (not large and (sentence or not title)):
         return replace(block, kind="text")
     number = _SECTION_NUMBER.match(text)
     return replace(block, level=number[0].count(".") + 1) if number else block
