@@ -47,6 +47,7 @@ _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
 _PRONOUN = re.compile(r"(?:He|She|It|They|This|That|These|Those)\b")
 _SENTENCE = re.compile(r"[\"'“‘«(\[]*[A-Z0-9].*[.!?][\"'”’»)\]]*", re.S)
+_ENDS = re.compile(r"[.!?][\"'”’»)\]]*\s*\Z")
 _QUOTED = 320  # characters of a sentence that are quoted
 _BORNE_OUT = 0.75  # of the words of a sentence that tells no answer, so many stand in the passages
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
@@ -341,7 +342,8 @@ def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
     told, about, said = list[str](), "", set[str]()
     for piece, meant in pieces:
         kept = list[str]()
-        for text in (sentence.text for sentence in sentences(piece)):
+        written = [sentence.text for sentence in sentences(piece)]
+        for text in written if _ENDS.search(piece) else written[:-1] or written:  # the limit of words may cut a line
             own = [one for one in meant if holds(text, one.answer)]
             known = stems(" ".join([question, *(one.passage.indexed_text for one in own or meant)]))
             named = names_and_numbers(text)
@@ -352,7 +354,8 @@ def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
                 continue
             said |= new
             title = own[0].passage.title if own else about
-            kept.append(text if title == about else _with_title(text, title, question, own[0].answer))
+            others = " ".join([question, *(one.passage.title for one in findings if one.passage.title != title)])
+            kept.append(text if title == about else _with_title(text, title, question, own[0].answer, others))
             about = title
         together = " ".join([*told, *kept])
         left = [one for one in meant if not holds(together, one.answer)]
@@ -360,14 +363,17 @@ def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
     return " ".join(told)
 
 
-def _with_title(text: str, title: str, question: str, answer: str) -> str:
-    """Return a sentence with what the title adds, at the name that the title or the question has, else at the end."""
+def _with_title(text: str, title: str, question: str, answer: str, others: str) -> str:
+    """Return a sentence with what the title adds, at the name that the title or the question has, else at the end.
+
+    A year that tells it from what others say is enough, unless it is the answer.
+    """
     name, qualifier = split_title(title)
     asked = words(question)
     known = set(content_words(text)) | (set() if _PRONOUN.match(text) else set(content_words(question)))
     more = qualifier if known >= set(content_words(name)) else title
-    year = set(re.findall(r"\d+", qualifier))  # that of a film is enough, unless it is the answer
-    if known >= set(content_words(qualifier or name)) or (year and year <= set(words(text.replace(answer, " ")))):
+    years = set(re.findall(r"\d+", more)) - set(words(others))
+    if known >= set(content_words(qualifier or name)) or (years and years <= set(words(text.replace(answer, " ")))):
         return text
     if more == qualifier and name in text:
         return text.replace(name, f"{name} ({more})", 1)

@@ -307,6 +307,11 @@ def test_what_the_passages_do_not_bear_out_is_not_told(written: str, told: str) 
             "The Hatter is heard.\nEd Wynn is heard as the Hatter in 1951.",
             "Alice (2010 film): Johnny Depp plays the Hatter. Ed Wynn is heard as the Hatter in 1951.",
         ),
+        # the limit of words cut the line
+        (
+            "Johnny Depp plays the Hatter in 2010. He\nEd Wynn is heard in 1951",
+            "Johnny Depp plays the Hatter in 2010. Ed Wynn is heard in 1951",
+        ),
         # what a line says of other findings, or of none, is not told
         (
             "Johnny Depp plays the Hatter in 2010. Ed Wynn is another.\nHe is heard. Ed Wynn is heard in 1951.",
