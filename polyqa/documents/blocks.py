@@ -28,8 +28,6 @@ class Block:
         Where it begins, from 1; at most one of them is known.
     size
         Of its type, in points; 0 if unknown.
-    bold
-        All of it is set in bold type, and it is known to be.
     """
 
     text: str
@@ -39,7 +37,6 @@ class Block:
     line: int | None = None
     item: int = 0
     size: float = 0
-    bold: bool = False
 
 
 @dataclass(frozen=True)

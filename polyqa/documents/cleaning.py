@@ -54,7 +54,7 @@ _HEADING_LINE = re.compile(
 _FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
 _TITLE_LINE = re.compile(r"(?![a-z])[\w(“\"][\w ,'’()/&“”\"–-]{1,58}[\w)”\"]")
 _TITLE_WORDS = 8
-_LOWEST = 9  # level of a heading
+LOWEST = 9  # level of a heading
 _LONGEST_HEADING = 180  # characters
 _LARGER = 1.05  # than the body's type is what is set larger than it
 _PAGE_END = re.compile(r"(?m)(\[Page \d+\][ \t]*)\n")  # of an RFC
@@ -208,16 +208,16 @@ def _is_set_as_heading(block: Block, longest: int, body: float) -> bool:
 
 
 def bold_headings(blocks: Sequence[Block]) -> list[Block]:
-    """Make headings, below all others, of what reads like a title, is set in bold type and has other text below it.
+    """Make texts of the lowest headings, which are lines in bold type, that read like none or have no text below them.
 
-    >>> blocks = bold_headings([Block("Wings", bold=True), Block("They are long."), Block("Mind them!", bold=True)])
-    >>> [(block.kind, block.level) for block in blocks]
-    [('heading', 9), ('text', 0), ('text', 0)]
+    >>> bold = [Block(text, "heading", LOWEST) for text in ("Wings", "Mind the claws!")]
+    >>> [block.kind for block in bold_headings([bold[0], Block("They are long."), bold[1], Block("They bite.")])]
+    ['heading', 'text', 'text', 'text']
     """
     blocks = [block for block in blocks if block.text.strip()]
     return [
-        replace(block, kind="heading", level=_LOWEST, text=block.text.strip())
-        if block.bold and _is_title(block.text) and after.kind != "heading" and not after.bold
+        replace(block, kind="text", level=0)
+        if block.level == LOWEST and (after.kind == "heading" or not _is_title(block.text))
         else block
         for block, after in zip(blocks, [*blocks[1:], Block("", "heading")], strict=True)
     ]

@@ -163,7 +163,9 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
         source, mime_type = _with_tabs(file), _DOCX
     result = _result(source, mime_type, slides)
     about: Mapping[str, Any] = result.metadata
-    blocks = list(_blocks(result.document["nodes"] if result.document else [], paged=suffix == ".pdf"))
+    blocks = list(
+        _blocks(result.document["nodes"] if result.document else [], paged=suffix == ".pdf", bold=suffix == ".docx")
+    )
     title = _title(str(about.get("title") or ""))
     if suffix in (".docx", ".pptx"):
         blocks = [
@@ -244,7 +246,8 @@ def _reason(message: str) -> str:
     return f"cannot be read ({text[:120]})"
 
 
-def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool) -> Iterator[Block]:
+def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool, bold: bool) -> Iterator[Block]:
+    """Yield what stands in a file, with pages, or with lines in bold type as its lowest headings."""
     page = 1 if paged else None
     for number, node in enumerate(nodes, 1):
         content = node["content"]
@@ -262,7 +265,10 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool) -> Iterator[Bloc
                 pass
             case kind:
                 text, item = content.get("text") or "", number if kind == "list_item" else 0
-                yield Block(text, page=page, item=item, size=_size(node), bold=not item and _is_bold(node, text))
+                if bold and not item and _is_bold(node, text):
+                    yield Block(text, "heading", cleaning.LOWEST)
+                else:
+                    yield Block(text, page=page, item=item, size=_size(node))
 
 
 def _is_bold(node: Mapping[str, Any], text: str) -> bool:
