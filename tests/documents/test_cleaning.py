@@ -81,7 +81,7 @@ def sized(text: str, size: float, kind: Kind = "heading", level: int = 2, page: 
     return Block(text, kind, level if kind == "heading" else 0, page=page, size=size)
 
 
-BODY = sized("Falcons fly over the cold northern sea.\nThey return in spring.", 10, "text")
+BODY = sized("Falcons fly over the cold northern sea and return in spring.", 10, "text")
 
 
 def test_what_is_set_larger_is_a_heading_and_what_is_not_must_read_like_one() -> None:
