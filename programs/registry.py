@@ -98,7 +98,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "judges each span that the reader marks on its own, keeps what the model is sure of; for small models",
             "polyqa's own, after VERDICT",
             "",
-            "1 + 2 K short ones",
+            "1 + up to 3 K short ones",
             "high",
             frozenset({"index", "reader"}),
         ),
