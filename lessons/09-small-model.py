@@ -319,7 +319,7 @@ plt.show()
 
 # %% [markdown]
 # Against the plain prompt everything rises, and every interval is above zero. Against the demos the long answers hold more of
-# what is right (STR-EM). For F1 and DR 18 questions cannot tell the two apart. The model is the same in all three columns.
+# what is right (STR-EM), and DR rises. For F1 18 questions cannot tell the two apart. The model is the same in all three columns.
 #
 # And the price?
 

@@ -48,6 +48,7 @@ _RELEVANT = 0.6  # of the best passage's score
 _PRONOUN = re.compile(r"(?:He|She|It|They|This|That|These|Those)\b")
 _SENTENCE = re.compile(r"[\"'“‘«(\[]*[A-Z0-9].*[.!?][\"'”’»)\]]*", re.S)
 _ENDS = re.compile(r"[.!?][\"'”’»)\]]*\s*\Z")
+_ANY_PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|who|which|this|these|there)\b", re.I)
 _QUOTED = 320  # characters of a sentence that are quoted
 _BORNE_OUT = 0.75  # of the words of a sentence that tells no answer, so many stand in the passages
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
@@ -349,6 +350,8 @@ def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
             named = names_and_numbers(text)
             if text in told or not all(stems(name) <= known for name in named) or (several and not own):
                 continue
+            if by_line and own and _is_of_another(named, own[0]):
+                continue
             new = stems(" ".join([*named, *(one.answer for one in own)])) - said
             if (told or kept) and not ((new or by_line) if own else _borne_out(text, known)):
                 continue
@@ -361,6 +364,18 @@ def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
         left = [one for one in meant if not holds(together, one.answer)]
         told += [*([] if left and by_line else kept), *dict.fromkeys(map(_quote, left))]
     return " ".join(told)
+
+
+def _is_of_another(named: Sequence[str], finding: Finding) -> bool:
+    """Return whether a sentence ties an answer to a name that the passage has, but in sentences of something else.
+
+    A wrong finding is worded as the question is: of "Richard Harris has the title role" the model makes that he plays
+    the king, whom another sentence gives to somebody else. What a pronoun stands for is not looked for.
+    """
+    if _ANY_PRONOUN.search(finding.sentence):
+        return False
+    here = stems(f"{finding.passage.title} {finding.sentence}")
+    return any(stems(name) <= stems(finding.passage.text) and not stems(name) & here for name in named)
 
 
 def _with_title(text: str, title: str, question: str, answer: str, others: str) -> str:

@@ -332,6 +332,22 @@ def test_a_line_for_each_finding(lines: str, told: str) -> None:
     assert _complete("Who played the Hatter in Alice?", lines, findings, []) == told
 
 
+@pytest.mark.parametrize(
+    ("it", "told"),
+    [
+        ("The epic", "Cromwell (1970 film): The epic came out with Richard Harris in the title role."),
+        ("It", "Richard Harris played King Charles."),  # "it" may be anything
+    ],
+)
+def test_a_wrong_finding_is_not_worded_as_the_question_is(it: str, told: str) -> None:
+    text = f"Alec Guinness played King Charles. {it} came out with Richard Harris in the title role."
+    film = Passage(pid="film", title="Cromwell (1970 film)", text=text)
+    findings = [Finding(film, text.find(name), name, 1.0, 8.0) for name in ("Alec Guinness", "Richard Harris")]
+    lines = "Alec Guinness played King Charles in 1970.\nRichard Harris played King Charles."
+    made = _complete("Who played King Charles in Cromwell?", lines, findings, [])
+    assert made == f"Alec Guinness played King Charles in 1970. {told}"
+
+
 def test_a_menu_is_not_told_as_less_certain() -> None:
     sure = Finding(FILMS, 0, "Johnny Depp", 1.0, 8.0)
     menu = Passage(pid="menu", title="Alice", text="Home News Ed Wynn Sport › Contact")
