@@ -25,8 +25,10 @@ _BEGINS = rf"A-Z0-9À-ÖØ-Þ\u0391-\u03a9\u0401-\u042f¿¡{_NO_CASE}"
 CLOSING = r"[\"”’')\]»」』》）】]*"
 FULL_STOPS = "。！？｡．"
 """Ends of sentences without a space behind."""
+_STOPS = ".!?؟۔।॥"
+_ENDED = re.compile(rf"[{_STOPS}{FULL_STOPS}]{CLOSING}\s*\Z")
 _BOUNDARY = re.compile(
-    rf"(?<=[.!?؟۔।॥…]){CLOSING}\s+(?=[\"“‘'(\[«]*[{_BEGINS}])|(?<=[{FULL_STOPS}]){CLOSING}(?![{FULL_STOPS}\s])\s*(?=\S)"
+    rf"(?<=[{_STOPS}…]){CLOSING}\s+(?=[\"“‘'(\[«]*[{_BEGINS}])|(?<=[{FULL_STOPS}]){CLOSING}(?![{FULL_STOPS}\s])\s*(?=\S)"
 )
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|Prof|Gen|Col|Lt|Sgt|Capt|Rev|Hon|vs|No|Vol|Inc|Ltd|Co|Corp|approx|ca|cf|etc|"
@@ -176,6 +178,15 @@ def _split(text: str, no_end: re.Pattern[str]) -> list[Sentence]:
     if text[start:].strip():
         found.append(Sentence(text[start:].strip(), start, len(text)))
     return found
+
+
+def ends(text: str) -> bool:
+    """Return whether a text ends as a sentence does, in any script.
+
+    >>> ends("It sank (in 1912)."), ends("位于武汉！"), ends("News Sport Contact"), ends("It sank…")
+    (True, True, False, False)
+    """
+    return _ENDED.search(text) is not None
 
 
 def sentence_at(text: str, position: int) -> Sentence:

@@ -263,6 +263,10 @@ def test_a_model_with_weights_for_the_call_needs_no_examples(compiled: str) -> N
 
 FILMS = Passage(pid="films", title="Alice (2010 film)", text="Johnny Depp plays the Hatter. It came out in 2010.")
 OLDER = Passage(pid="older", title="Alice (1951 film)", text="Ed Wynn is heard as the Hatter. It came out in 1951.")
+HATTERS = [
+    Finding(passage, passage.text.find(answer), answer, 1.0, 8.0)
+    for passage, answer in ((FILMS, "Johnny Depp"), (OLDER, "Ed Wynn"))
+]
 
 
 @pytest.mark.parametrize(
@@ -286,11 +290,7 @@ OLDER = Passage(pid="older", title="Alice (1951 film)", text="Ed Wynn is heard a
     ],
 )
 def test_what_the_passages_do_not_bear_out_is_not_told(written: str, told: str) -> None:
-    findings = [
-        Finding(passage, passage.text.find(answer), answer, 1.0, 8.0)
-        for passage, answer in ((FILMS, "Johnny Depp"), (OLDER, "Ed Wynn"))
-    ]
-    made = _complete("Who played the Hatter in Alice?", written, findings, [])
+    made = _complete("Who played the Hatter in Alice?", written, HATTERS, [])
     assert re.sub(r" \([^)]*\)", "", made) == told
 
 
@@ -325,11 +325,26 @@ def test_what_the_passages_do_not_bear_out_is_not_told(written: str, told: str) 
     ],
 )
 def test_a_line_for_each_finding(lines: str, told: str) -> None:
-    findings = [
-        Finding(passage, passage.text.find(answer), answer, 1.0, 8.0)
-        for passage, answer in ((FILMS, "Johnny Depp"), (OLDER, "Ed Wynn"))
-    ]
-    assert _complete("Who played the Hatter in Alice?", lines, findings, []) == told
+    assert _complete("Who played the Hatter in Alice?", lines, HATTERS, []) == told
+
+
+def test_the_same_line_for_two_findings_is_told_once() -> None:
+    findings = [Finding(FILMS, FILMS.text.find(answer), answer, 1.0, 8.0) for answer in ("Johnny Depp", "2010")]
+    line = "Johnny Depp plays the Hatter in 2010."
+    assert _complete("Who played the Hatter in Alice?", f"{line}\n{line}", findings, []) == line
+
+
+def test_a_qualifier_stands_behind_the_name_of_its_title() -> None:
+    actor = Passage(pid="actor", title="Steve McQueen (actor)", text="McQueen was born in 1930.")
+    made = _complete(
+        "When was McQueen born?", "Steve McQueen was born in 1930.", [Finding(actor, 0, "1930", 1.0, 8.0)], []
+    )
+    assert made == "Steve McQueen (actor) was born in 1930."
+
+
+def test_what_the_reader_thinks_little_of_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SPANS, FILM.text, (("April 1953", -6.9), ("1954", -7.1)))
+    assert [finding.answer for finding in program(FILM).mark(QUESTION, [FILM])] == ["April 1953"]
 
 
 @pytest.mark.parametrize(
@@ -356,6 +371,24 @@ def test_a_menu_is_not_told_as_less_certain() -> None:
     assert made == (
         "Johnny Depp plays the Hatter in 2010. Less certain: Alice (1951 film): Ed Wynn is heard as the Hatter."
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "well"),
+    [
+        ("武汉长江大桥于1957年建成。", True),
+        ("Élie died (in 1912).", True),
+        ("of 1957 Contact", False),
+        ("in 1957.", False),
+    ],
+)
+def test_what_reads_well_is_a_sentence_of_any_language(text: str, well: bool) -> None:
+    assert Finding(Passage(pid="one", text=text), 0, "1957", 1.0, 1.0).reads_well is well
+
+
+def test_what_is_cut_off_is_a_matter_of_lines() -> None:
+    made = _complete("Who played the Hatter in Alice?", "Johnny Depp did in 2010. Ed Wynn did in 1951", HATTERS, [])
+    assert made == "Johnny Depp did in 2010. Ed Wynn did in 1951"
 
 
 def test_of_a_very_long_sentence_what_is_near_is_quoted() -> None:
