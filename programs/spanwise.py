@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -25,7 +25,6 @@ from polyqa.metrics.text import (
     split_title,
     stems,
     with_title,
-    words,
 )
 from polyqa.models import SpanReader
 from polyqa.signatures import TellFindings, VerifyFinding
@@ -47,10 +46,8 @@ _LONGEST = 10  # words of a span
 _MOST = 6  # readings
 _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
-_PRONOUN = re.compile(r"(?:He|She|It|They|This|That|These|Those)\b")
-_ANY_PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|who|which|this|these|there)\b", re.I)
+_PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|who|which|this|these|there)\b", re.I)
 _QUOTED = 320  # characters of a sentence that are quoted
-_BORNE_OUT = 0.75  # of the words of a sentence that tells no answer, so many stand in the passages
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
 VERIFYING: Mapping[str, Any] = {
     "demos": [],
@@ -314,10 +311,7 @@ def _worded(question: str, findings: Sequence[Finding], replied: Sequence[Interp
 
 
 def _complete(question: str, answer: str, findings: Sequence[Finding], doubtful: Sequence[Finding]) -> str:
-    """Return a long answer that tells every finding, and no name or number that no passage has.
-
-    For findings that it leaves out their sentences are quoted, and last those of doubtful ones, if they are sentences.
-    """
+    """Return a long answer that tells every finding, and last quotes doubtful ones, if they are sentences."""
     told = _told(question, answer, findings)
     said = [finding.sentence for finding in findings]
     less = [one for one in doubtful if not holds(told, one.answer) and one.sentence not in said and one.reads_well]
@@ -331,84 +325,43 @@ def _quote(finding: Finding) -> str:
 
 
 def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
-    """Return the sentences of an answer that the passages bear out, each with what it is about, and quotes of the rest.
+    """Return the line for each finding, with what it is about, or a quote where the line is none that it bears out.
 
-    Small models add figures and remarks of their own, give one thing the year of another, say things twice, and call
-    different things by the same name. Where there is a line for each finding, it is about that finding.
+    Small models leave answers out, and add names and figures of their own or of another thing.
     """
-    lines = [line for line in answer.splitlines() if line.strip()]
-    by_line = len(lines) == len(findings)
-    pieces = zip(lines, ([one] for one in findings), strict=True) if by_line else [(answer, [*findings])]
-    several = by_line and len(lines) > 1
-    told, about, said = list[str](), "", set[str]()
-    for piece, meant in pieces:
-        kept = list[str]()
-        written = [sentence.text for sentence in sentences(piece)]
-        if several and len(written) > 1 and not ends(piece):
-            written.pop()  # the limit of words cut the line
-        for text in written:
-            own = [one for one in meant if holds(text, one.answer)]
-            known = stems(" ".join([question, *(one.passage.indexed_text for one in own or meant)]))
-            named = names_and_numbers(text)
-            if text in told or not all(stems(name) <= known for name in named):
-                continue
-            if (several and not own) or (by_line and own and _is_of_another(named, own[0])):
-                continue
-            new = stems(" ".join([*named, *(one.answer for one in own)])) - said
-            if (told or kept) and not ((new or by_line) if own else _borne_out(text, known)):
-                continue
-            said |= new
-            title = own[0].passage.title if own else about
-            others = " ".join([question, *(one.passage.title for one in findings if one.passage.title != title)])
-            kept.append(text if title == about else _with_title(text, title, question, own[0].answer, others))
-            about = title
-        together = " ".join([*told, *kept])
-        left = [one for one in meant if not holds(together, one.answer)]
-        told += [*([] if left and by_line else kept), *dict.fromkeys(map(_quote, left))]
-    return " ".join(told)
+    lines = [line.strip() for line in answer.splitlines() if line.strip()]
+    if len(lines) != len(findings):
+        lines = [""] * len(findings)
+    told, about = list[str](), ""
+    for line, finding in zip(lines, findings, strict=True):
+        title = finding.passage.title
+        written = [sentence.text for sentence in sentences(line)]
+        line = " ".join(written if ends(line) else written[:-1])  # the limit of words cut the last one
+        kept = _bears_out(finding, line, question)
+        told.append((line if title == about else _titled(line, title, question)) if kept else _quote(finding))
+        about = title
+    return " ".join(dict.fromkeys(told))
 
 
-def _is_of_another(named: Sequence[str], finding: Finding) -> bool:
-    """Return whether a sentence ties an answer to a name that the passage has, but in sentences of something else.
+def _bears_out(finding: Finding, line: str, question: str) -> bool:
+    """Return whether a line tells the answer of a finding, and no name or number that its passage has not.
 
     A wrong finding is worded as the question is: of "Richard Harris has the title role" the model makes that he plays
-    the king, whom another sentence gives to somebody else. What a pronoun stands for is not looked for.
+    the king, whom another sentence gives to somebody else. So names count against it that the passage has, but in other
+    sentences, unless a pronoun may stand for them.
     """
-    if _ANY_PRONOUN.search(finding.sentence):
+    if not holds(line, finding.answer):
         return False
+    known = stems(f"{question} {finding.passage.indexed_text}")
     here = stems(f"{finding.passage.title} {finding.sentence}")
-    return any(stems(name) <= stems(finding.passage.text) and not stems(name) & here for name in named)
+    text, pronoun = stems(finding.passage.text), _PRONOUN.search(finding.sentence)
+    names = map(stems, names_and_numbers(line))
+    return all(name <= known and (pronoun or name & here or not name <= text) for name in names)
 
 
-def _with_title(text: str, title: str, question: str, answer: str, others: str) -> str:
-    """Return a sentence with what the title adds, at the name that the title or the question has, else at the end.
-
-    A year that tells it from what others say is enough, unless it is the answer.
-    """
+def _titled(line: str, title: str, question: str) -> str:
+    """Return a line with the passage's title, if neither it nor the question has what that says."""
     name, qualifier = split_title(title)
-    asked = words(question)
-    known = set(content_words(text)) | (set() if _PRONOUN.match(text) else set(content_words(question)))
-    more = qualifier if known >= set(content_words(name)) else title
-    years = set(re.findall(r"\d+", more)) - set(words(others))
-    if known >= set(content_words(qualifier or name)) or (years and years <= set(words(text.replace(answer, " ")))):
-        return text
-    if more == qualifier and name in text:
-        return text.replace(name, f"{name} ({more})", 1)
-    asked_in_lower_case = {word.lower() for word in asked}
-    names, begin, end = {word for word in asked[1:] if word[0].isupper()}, 0, 0
-    for word in re.finditer(r"[\w'’.-]+", text):
-        if word.group().lower() not in asked_in_lower_case:
-            break
-        if word.group() in names:
-            begin, end = begin if end else word.start(), word.end()
-    if not end:
-        return re.sub(r"(?=[.!?]?$)", f" ({more})", text, count=1)
-    if text[begin:end].lower() in more.lower():
-        return f"{text[:begin]}{more}{text[end:]}"
-    return f"{text[:end]} ({more}){text[end:]}"
-
-
-def _borne_out(text: str, known: Set[str]) -> bool:
-    """Return whether most of the words of a sentence that tells no answer stand in what is known."""
-    told = content_words(text)
-    return sum(stems(word) <= known for word in told) >= _BORNE_OUT * len(told)
+    if set(content_words(title)) <= {*content_words(line), *content_words(question)}:
+        return line
+    return line.replace(name, title, 1) if qualifier and name in line else f"{title}: {line}"

@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -88,7 +87,7 @@ TOLD = {
         {"question": "When did the film come out?", "answer": "wrong", "pid": "1"},
         {"question": "When was the ship launched?", "answer": "31 May 1911", "pid": "2"},
     ],
-    "answer": "The film came out in April 1953, the ship was launched on 31 May 1911.",
+    "answer": "The film came out in April 1953.\nThe RMS was launched on 31 May 1911.",
 }
 WORDED = ["When did the film come out?", "When was the ship launched?"]
 WITH_TITLES = ["When did Titanic come out (1953 film)?", f"When did Titanic come out ({SHIP.title})?"]
@@ -101,29 +100,10 @@ def test_what_holds_is_told_in_the_passages_words_and_the_rest_is_not() -> None:
         ("When did the film come out?", "April 1953", "film"),  # the answer is the passage's, not the reply's
         ("When was the ship launched?", "31 May 1911", "ship"),
     ]
-    assert result.answer == TOLD["answer"]
+    assert result.answer == "The film came out in April 1953. The RMS was launched on 31 May 1911."
     assert [one.pid for one in result.passages] == ["film", "ship"]
     assert len(result.probabilities) == 2
     assert result.probabilities == sorted(result.probabilities, reverse=True)
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("It came in April 1953. It won 11 Oscars in Rome.", "It came in April 1953 (Titanic (1953 film))."),
-        (
-            "Titanic was launched on 31 May 1911. It came out in April 1953!",
-            "RMS Titanic was launched on 31 May 1911. It came out in April 1953 (Titanic (1953 film))!",
-        ),
-        (
-            "The film Titanic of 1953 came out in April 1953. RMS Titanic was launched on 31 May 1911.",
-            "The film Titanic of 1953 came out in April 1953. RMS Titanic was launched on 31 May 1911.",
-        ),
-    ],
-)
-def test_sentences_say_what_they_are_about_and_no_figure_of_their_own(reply: str, answer: str) -> None:
-    verdicts = {answer: "Yes" for answer in BOTH if answer in reply}
-    assert asked(program(FILM, SHIP), replying(verdicts, {**TOLD, "answer": reply})).answer == answer
 
 
 @pytest.mark.parametrize(
@@ -131,6 +111,7 @@ def test_sentences_say_what_they_are_about_and_no_figure_of_their_own(reply: str
     [
         ({**TOLD, "interpretations": []}, WITH_TITLES, "31 May 1911"),
         ({**TOLD, "answer": "In April 1953."}, WORDED, "The liner was launched on 31 May 1911."),
+        ({**TOLD, "answer": "In April 1953 and on 31 May 1911."}, WORDED, "RMS Titanic: The liner was launched on 31"),
         (
             {**TOLD, "interpretations": [{"question": QUESTION, "answer": "x", "pid": str(at)} for at in (1, 2, 7)]},
             WITH_TITLES,
@@ -161,7 +142,7 @@ def test_doubtful_findings_stand_at_the_end_as_such() -> None:
     made = program(FILM, NAMELESS, certainty=0.98)
     result = asked(made, replying({"April 1953": "Yes", "23 April 1997": "Yes"}, {**TOLD, "answer": "In April 1953."}))
     assert [one.answer for one in result.interpretations] == ["April 1953"]
-    assert result.answer == f"In April 1953 (1953 film). {LESS_CERTAIN} {NAMELESS.text}"
+    assert result.answer == f"Titanic (1953 film): In April 1953. {LESS_CERTAIN} {NAMELESS.text}"
 
 
 def test_an_answer_is_told_once() -> None:
@@ -270,57 +251,32 @@ HATTERS = [
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
-    [
-        # the year of another film: the passage's own sentence takes its place
-        (
-            "Johnny Depp played the Hatter in the 1951 film. Ed Wynn was heard in 1951.",
-            "Ed Wynn was heard in 1951. Alice: Johnny Depp plays the Hatter.",
-        ),
-        # once more the same, and a remark that no passage bears out
-        (
-            "Johnny Depp played the Hatter in 2010. Ed Wynn did in 1951. In 2010 it was Johnny Depp. He was great.",
-            "Johnny Depp played the Hatter in 2010. Ed Wynn did in 1951.",
-        ),
-        # what introduces the answer, and what a passage says, stay
-        (
-            "Two people played him. Johnny Depp did in 2010. The Hatter is heard. Ed Wynn did.",
-            "Two people played him. Johnny Depp did in 2010. The Hatter is heard. Ed Wynn did.",
-        ),
-    ],
-)
-def test_what_the_passages_do_not_bear_out_is_not_told(written: str, told: str) -> None:
-    made = _complete("Who played the Hatter in Alice?", written, HATTERS, [])
-    assert re.sub(r" \([^)]*\)", "", made) == told
-
-
-@pytest.mark.parametrize(
     ("lines", "told"),
     [
         # each line is of its own finding: what it says of another one's film is not told
         (
-            "Johnny Depp plays the Hatter in 2010.\nEd Wynn is heard as the Hatter in 2010.",
-            "Johnny Depp plays the Hatter in 2010. Alice (1951 film): Ed Wynn is heard as the Hatter.",
+            "Johnny Depp plays the Hatter in the 2010 film.\nEd Wynn is heard in the 2010 film.",
+            "Johnny Depp plays the Hatter in the 2010 film. Alice (1951 film): Ed Wynn is heard as the Hatter.",
         ),
         # a line that does not tell its answer gives way to the passage, in its place
         (
-            "The Hatter is heard.\nEd Wynn is heard as the Hatter in 1951.",
-            "Alice (2010 film): Johnny Depp plays the Hatter. Ed Wynn is heard as the Hatter in 1951.",
+            "The Hatter is heard.\nEd Wynn is the Hatter of the 1951 film.",
+            "Alice (2010 film): Johnny Depp plays the Hatter. Ed Wynn is the Hatter of the 1951 film.",
         ),
         # the limit of words cut the line
         (
-            "Johnny Depp plays the Hatter in 2010. He\nEd Wynn is heard in 1951",
-            "Johnny Depp plays the Hatter in 2010. Ed Wynn is heard in 1951",
+            "Johnny Depp plays him in the 2010 film. He\nEd Wynn is heard in the 1951 film",
+            "Johnny Depp plays him in the 2010 film. Alice (1951 film): Ed Wynn is heard as the Hatter.",
         ),
-        # what a line says of other findings, or of none, is not told
+        # what a line says of another finding is not told
         (
-            "Johnny Depp plays the Hatter in 2010. Ed Wynn is another.\nHe is heard. Ed Wynn is heard in 1951.",
-            "Johnny Depp plays the Hatter in 2010. Ed Wynn is heard in 1951.",
+            "Johnny Depp plays him in the 2010 film. Ed Wynn is another.\nEd Wynn is heard in the 1951 film.",
+            "Alice (2010 film): Johnny Depp plays the Hatter. Ed Wynn is heard in the 1951 film.",
         ),
-        # the thing is named behind the name that the question has
+        # where a line does not say which thing it is about, the title does
         (
-            "Alice has Johnny Depp as the Hatter.\nAlice has Ed Wynn as the Hatter.",
-            "Alice (2010 film) has Johnny Depp as the Hatter. Alice (1951 film) has Ed Wynn as the Hatter.",
+            "Alice has Johnny Depp as the Hatter.\nThe Hatter is Ed Wynn.",
+            "Alice (2010 film) has Johnny Depp as the Hatter. Alice (1951 film): The Hatter is Ed Wynn.",
         ),
     ],
 )
@@ -330,7 +286,7 @@ def test_a_line_for_each_finding(lines: str, told: str) -> None:
 
 def test_the_same_line_for_two_findings_is_told_once() -> None:
     findings = [Finding(FILMS, FILMS.text.find(answer), answer, 1.0, 8.0) for answer in ("Johnny Depp", "2010")]
-    line = "Johnny Depp plays the Hatter in 2010."
+    line = "Johnny Depp plays the Hatter in the film of 2010."
     assert _complete("Who played the Hatter in Alice?", f"{line}\n{line}", findings, []) == line
 
 
@@ -358,18 +314,18 @@ def test_a_wrong_finding_is_not_worded_as_the_question_is(it: str, told: str) ->
     text = f"Alec Guinness played King Charles. {it} came out with Richard Harris in the title role."
     film = Passage(pid="film", title="Cromwell (1970 film)", text=text)
     findings = [Finding(film, text.find(name), name, 1.0, 8.0) for name in ("Alec Guinness", "Richard Harris")]
-    lines = "Alec Guinness played King Charles in 1970.\nRichard Harris played King Charles."
+    lines = "Alec Guinness played King Charles in the 1970 film.\nRichard Harris played King Charles."
     made = _complete("Who played King Charles in Cromwell?", lines, findings, [])
-    assert made == f"Alec Guinness played King Charles in 1970. {told}"
+    assert made == f"Alec Guinness played King Charles in the 1970 film. {told}"
 
 
 def test_a_menu_is_not_told_as_less_certain() -> None:
     sure = Finding(FILMS, 0, "Johnny Depp", 1.0, 8.0)
     menu = Passage(pid="menu", title="Alice", text="Home News Ed Wynn Sport › Contact")
     doubtful = [Finding(menu, 10, "Ed Wynn", 0.9, 1.0), Finding(OLDER, 0, "Ed Wynn", 0.9, 1.0)]
-    made = _complete("Who played the Hatter in Alice?", "Johnny Depp plays the Hatter in 2010.", [sure], doubtful)
+    made = _complete("Who played the Hatter in Alice?", "Johnny Depp plays him in the 2010 film.", [sure], doubtful)
     assert made == (
-        "Johnny Depp plays the Hatter in 2010. Less certain: Alice (1951 film): Ed Wynn is heard as the Hatter."
+        "Johnny Depp plays him in the 2010 film. Less certain: Alice (1951 film): Ed Wynn is heard as the Hatter."
     )
 
 
@@ -384,11 +340,6 @@ def test_a_menu_is_not_told_as_less_certain() -> None:
 )
 def test_what_reads_well_is_a_sentence_of_any_language(text: str, well: bool) -> None:
     assert Finding(Passage(pid="one", text=text), 0, "1957", 1.0, 1.0).reads_well is well
-
-
-def test_what_is_cut_off_is_a_matter_of_lines() -> None:
-    made = _complete("Who played the Hatter in Alice?", "Johnny Depp did in 2010. Ed Wynn did in 1951", HATTERS, [])
-    assert made == "Johnny Depp did in 2010. Ed Wynn did in 1951"
 
 
 def test_of_a_very_long_sentence_what_is_near_is_quoted() -> None:
