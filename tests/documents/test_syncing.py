@@ -18,6 +18,7 @@ from polyqa.colbert_index import update as updating
 from polyqa.documents import Documents, sync_index, syncing
 from polyqa.documents import folder as folders
 from polyqa.documents.syncing import remember
+from polyqa.models import Encoder
 
 pytest.importorskip("kreuzberg")
 BIRDS = {
@@ -95,7 +96,7 @@ def test_who_searches_meanwhile_sees_one_version(birds: Path, built: ColBERTInde
     with ThreadPoolExecutor(1) as pool:
         searching = pool.submit(search)
         try:
-            for number in range(6):
+            for number in range(3):
                 (birds / "kite.md").write_text(f"# Kite {number}\n\nKite {number} has a forked tail.")
                 (birds / f"owl{number or ''}.md").rename(birds / f"owl{number + 1}.md")
                 sync_index(built.path, birds)
@@ -236,7 +237,7 @@ def test_a_folder_of_corpora(tmp_path: Path, encoded: list[str]) -> None:
 def test_two_passages_of_one_id(birds: Path, tmp_path: Path) -> None:
     (birds / "kites.jsonl").write_text('{"id": "1", "text": "Kites soar."}')
     documents = Documents(birds)
-    index = build_index(documents, tmp_path / "index", encoder=encoder, progress=False)
+    index = build_index(documents, tmp_path / "index", progress=False)
     remember(index, documents)
 
     (birds / "crows.jsonl").write_text('{"id": "1", "text": "Crows caw."}')
