@@ -17,6 +17,7 @@ from polyqa.base.text import printable
 
 HEADER_SECONDS = 10.0
 STOP_SECONDS = 30
+_KEEP_ALIVE = 20  # seconds; longer than clients keep a connection (5 in httpx), who would ask on one that just closed
 _BACKLOG = 128  # connections that asyncio takes at once, before it looks whether there are too many
 _MOST_CONNECTIONS = 1_000
 _REFUSED = 64  # more that are told that there are too many
@@ -125,7 +126,7 @@ def server(app: ASGIApp, host: str, port: int) -> uvicorn.Server:
             log_config=_LOG_CONFIG,
             server_header=False,
             date_header=True,
-            timeout_keep_alive=5,
+            timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=STOP_SECONDS,
             backlog=_BACKLOG,
             limit_concurrency=_most_connections(),

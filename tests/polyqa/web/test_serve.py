@@ -22,6 +22,7 @@ from polyqa.extractive import embedded_lm
 from polyqa.language_models import language_model
 from polyqa.programs import PROGRAMS
 from polyqa.serving import limits_of
+from polyqa.web import run
 from polyqa.web.errors import WebError
 from polyqa.web.shelf import Shelf
 
@@ -137,3 +138,11 @@ def test_settings_without_an_option_are_set_by_lm_set() -> None:
     models = _with_lm_set(options.LanguageModels(lm="openai/x", lm_set=["temperature=0.5", "timeout=9", "top_p=0.9"]))
     assert (models.temperature, models.timeout, models.lm_set) == (0.5, 9, ["top_p=0.9"])
     assert models.models().settings.more == {"top_p": 0.9}
+
+
+def test_a_connection_is_kept_longer_than_clients_keep_it() -> None:
+    async def app(scope: object, receive: object, send: object) -> None: ...
+
+    kept_by_clients = httpx.Limits().keepalive_expiry
+    assert kept_by_clients is not None
+    assert run.server(app, "127.0.0.1", 0).config.timeout_keep_alive > kept_by_clients
