@@ -11,7 +11,7 @@ from filelock import FileLock
 from polyqa.base.errors import PolyqaError
 from polyqa.models.compact import colbert_weights_path, minilm_path, read_compact
 
-from .multi_vector import checkpoint_files, is_multi_vector, require_loadable
+from .multi_vector import checkpoint_files, is_multi_vector, no_safetensors, require_loadable
 from .store import checkpoint_home
 
 EMBEDDED_CHECKPOINT = "polyqa-minilm-colbert"
@@ -50,7 +50,7 @@ def resolve_checkpoint(name: str) -> str:
     if is_multi_vector(path):
         require_loadable(path)
     if not [*path.glob("*.safetensors")]:
-        raise PolyqaError(f"{path} has no weights as safetensors; others are not loaded, as they could run code.")
+        raise no_safetensors(path)
     return str(path)
 
 

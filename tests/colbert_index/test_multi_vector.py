@@ -115,3 +115,11 @@ def test_pickled_weights_are_refused(pylate: Path) -> None:
     (pylate / "1_Dense" / "model.safetensors").rename(pylate / "1_Dense" / "pytorch_model.bin")
     with pytest.raises(PolyqaError, match="safetensors"):
         resolve_checkpoint(str(pylate))
+
+
+def test_a_checkpoint_with_onnx_weights_alone_is_refused_in_one_line(pylate: Path) -> None:
+    (pylate / "onnx").mkdir()
+    (pylate / "model.safetensors").rename(pylate / "onnx" / "model.onnx")
+    with pytest.raises(PolyqaError, match=r"no weights as safetensors\. ONNX files are not read") as refused:
+        resolve_checkpoint(str(pylate))
+    assert "\n" not in str(refused.value)
