@@ -41,6 +41,8 @@ def checkpoint_files(folder: Path) -> list[Path]:
 def require_loadable(folder: Path) -> None:
     """Raise `PolyqaError` if such a checkpoint would run code of its own, or unpickle its weights."""
     for module in _modules(folder):
+        if str(module["type"]).endswith(".Pooling"):  # `MultiVectorEncoder` would add a projection drawn at random
+            raise PolyqaError(f"{folder} is no ColBERT checkpoint: it gives a text one vector, not one for each token.")
         if not str(module["type"]).startswith(_TRUSTED):
             raise PolyqaError(
                 f"{folder / MODULES} names code of its own ({module['type']!r:.80}), which polyqa does not run."
