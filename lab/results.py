@@ -82,6 +82,22 @@ def report(measured: Measured, json_file: Path | None) -> None:
         write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
 
 
+def stored_tables(json_file: Path | None) -> dict[str, Table]:
+    """Return the tables of a measurement in a file; none if there is no file yet."""
+    if json_file is None or not json_file.exists():
+        return {}
+    return Measured.model_validate_json(json_file.read_bytes()).tables
+
+
+def merged(tables: Mapping[str, Table], before: Mapping[str, Table]) -> dict[str, Table]:
+    """Return tables with the rows of others, by their first cells, that were there before."""
+    found: dict[str, Table] = dict(before)
+    for name, table in tables.items():
+        rows = {row[0]: row for row in (*(found[name].rows if name in found else ()), *table.rows)}
+        found[name] = Table(heads=table.heads, rows=list(rows.values()))
+    return found
+
+
 def read_measured(name: str) -> Measured:
     """Read the measurement of that name."""
     return Measured.model_validate_json((HOME / f"{name}.json").read_bytes())

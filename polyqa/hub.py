@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from polyqa.artifacts.scores import read_scores
 from polyqa.artifacts.store import CARD, README, SCORES, STATE, find_artifact, read_artifact, read_json
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import markdown
+from polyqa.colbert_index.writing import replacing
 from polyqa.evaluation.loading import load_questions
 from polyqa.loading import check_artifact
 
@@ -223,24 +224,17 @@ def pull(
     _require_free(kind, target, overwrite)
     commit, names = _listed(kind, repo, revision)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Beside its place, so that it is put there at once; and with the rights of any new folder.
-        place = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        with replacing(target) as draft:
+            _require_free(kind, target, overwrite)  # what was there at first may not be what is there now
+            _download(kind, repo, commit, names, draft)
+            try:
+                check(kind, draft)
+            except PolyqaError as error:
+                raise PolyqaError(f"{repo} at {commit} is not taken: {str(error).replace(f'{draft}/', '')}") from error
+            origin = {"repo": repo, "repo_type": kind.repo_type, "revision": revision, "commit": commit}
+            (draft / ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise PolyqaError(f"{target} cannot be written: {error.strerror or error}.") from error
-    draft = place / target.name
-    try:
-        _download(kind, repo, commit, names, draft)
-        try:
-            check(kind, draft)
-        except PolyqaError as error:
-            raise PolyqaError(f"{repo} at {commit} is not taken: {str(error).replace(f'{draft}/', '')}") from error
-        origin = {"repo": repo, "repo_type": kind.repo_type, "revision": revision, "commit": commit}
-        (draft / ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
-        _require_free(kind, target, overwrite)  # what was there at first may not be what is there now
-        _put(draft, target, place / "replaced")
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
     return Pulled(kind.title, target, repo, commit)
 
 
@@ -267,7 +261,7 @@ def _listed(kind: Kind, repo: str, revision: str) -> tuple[str, list[str]]:
 
 
 def _download(kind: Kind, repo: str, commit: str, names: list[str], folder: Path) -> None:
-    """Download files of a commit into a folder that is not there yet."""
+    """Download files of a commit into an empty folder."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -300,18 +294,6 @@ def _require_free(kind: Kind, target: Path, overwrite: bool) -> None:
         raise PolyqaError(f"{target} is no folder, and is not replaced: take another one.")
     if strange := sorted({file.name for file in target.iterdir()} - {ORIGIN, *kind.limits}):
         raise PolyqaError(f"{target} holds {strange[0]!r:.80}, too, and is not replaced: take another folder.")
-
-
-def _put(draft: Path, target: Path, replaced: Path) -> None:
-    """Put a folder in place; if that fails, what was there is there again."""
-    if target.exists():
-        target.rename(replaced)
-    try:
-        draft.rename(target)
-    except BaseException:
-        with suppress(OSError):
-            replaced.rename(target)
-        raise
 
 
 def check(kind: Kind, folder: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import write_atomically
 
 
 @dataclass(frozen=True)
@@ -44,16 +45,14 @@ class Lesson:
         Raises
         ------
         PolyqaError
-            If there is no such folder.
+            If there is no such folder, or nothing can be written there.
         """
         if not folder.is_dir():
             raise PolyqaError(f"There is no folder {folder}; make it, or name another one with --out.")
         shipped, copy = self.path.read_bytes(), folder / self.path.name
-        try:
-            with copy.open("xb") as file:
-                file.write(shipped)
-        except FileExistsError:
+        if copy.exists():
             return copy, copy.read_bytes() == shipped
+        write_atomically(copy, shipped)
         return copy, True
 
     def markdown(self, *, pictures: bool = False) -> str:

@@ -1,6 +1,6 @@
 """What is left of commands that are killed, or whose disk is full, and whether the same command then finishes.
 
-python -m lab.faults kills [--count 200] [--full 60] [--seed 0] [--json FILE]
+python -m lab.faults kills [--count 20] [--full 4] [--seed 0] [--only NAME …] [--json FILE]
 
 Each trial begins with the same folder, starts a command in a process of its own, and ends it with SIGKILL after a time
 drawn from the time that it takes undisturbed, earlier if it is quicker this time. What is left must be readable, or be
@@ -9,9 +9,13 @@ the killed one behind.
 
 A full disk is one that takes no file of more than a drawn number of bytes, up to the largest that the command writes:
 the command must end with one line that says so, and with more space the same command must finish as above.
+
+Each command has draws of its own: a table that is made piece by piece, with ``--only`` and the same file, is that of
+one run.
 """
 
 import json
+import os
 import random
 import resource
 import shutil
@@ -30,11 +34,10 @@ from rich.progress import track
 from polyqa.cli.app import app as polyqa
 from polyqa.cli.app import fail
 
-from ..results import JsonFile, Measured, Table, command_line, report, today
+from ..results import JsonFile, Measured, Table, command_line, merged, report, stored_tables, today
 from .damage import Subject, trial, undamaged
 from .forks import ended, fork
 
-_LITTER = (".*.building-*", ".*.replaced", ".*.draft", "*.tmp")
 _LONGEST = 120  # seconds
 _A_BUG, _REFUSED = 1, 2  # exit codes
 _EARLIER = 0.8
@@ -51,26 +54,44 @@ class Command:
         Of the command line, given the folder of the trial.
     outcome
         What came of it, as JSON data, read from the folder of the trial.
+    polyqa_home
+        The folder in that of the trial where polyqa keeps its indexes; without one, the usual place.
     """
 
     words: Callable[[Path], Sequence[object]]
     outcome: Callable[[Path], Any]
+    polyqa_home: str = ""
 
 
 @dataclass(frozen=True)
 class Usual:
-    """A command that was not disturbed: how long it took, the bytes of the largest file it wrote, its outcome."""
+    """A command that was not disturbed.
+
+    Attributes
+    ----------
+    seconds
+        How long it took.
+    largest
+        The bytes of the largest file it wrote.
+    outcome
+        What came of it.
+    hidden
+        The names of the hidden files that it left, such as locks.
+    """
 
     seconds: float
     largest: int
     outcome: Any
+    hidden: frozenset[str] = frozenset()
 
 
-def start(words: Sequence[object], printed: Path, most_bytes: int | None = None) -> int:
+def start(one: Command, folder: Path, printed: Path, most_bytes: int | None = None) -> int:
     """Start a command of polyqa in a fork of this process; return its number.
 
     Parameters
     ----------
+    folder
+        That of the trial.
     printed
         A file for what it prints.
     most_bytes
@@ -80,8 +101,10 @@ def start(words: Sequence[object], printed: Path, most_bytes: int | None = None)
     def run() -> object:
         if most_bytes is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
+        if one.polyqa_home:
+            os.environ["POLYQA_HOME"] = str(folder / one.polyqa_home)
         try:
-            return polyqa([str(word) for word in words], standalone_mode=False)  # Exit is its value
+            return polyqa([str(word) for word in one.words(folder)], standalone_mode=False)  # Exit is its value
         except Exception as error:
             code = fail(error)
             if code == _A_BUG:
@@ -99,15 +122,15 @@ def answers_in(path: Path) -> list[Any]:
     return sorted([one["id"], one["answer"]] for one in records)
 
 
-def litter(folder: Path) -> list[str]:
-    """Return the files in a folder that only a killed command leaves."""
-    return sorted({str(path.relative_to(folder)) for pattern in _LITTER for path in folder.rglob(pattern)})
+def hidden(folder: Path) -> frozenset[str]:
+    """Return the names of hidden and of temporary files and folders anywhere in a folder."""
+    return frozenset(path.name for pattern in (".*", "*.tmp") for path in folder.rglob(pattern))
 
 
 def attack(
     base: Path, commands: Mapping[str, Command], count: int, seed: int, *, full: int = 0
 ) -> tuple[dict[str, Table], list[str]]:
-    """Kill every command in turn, and fill its disk, each time in a copy of a folder; return tables and faults."""
+    """Kill every command so often, and fill its disk, each time in a copy of a folder; return tables and faults."""
     usual = {name: _undisturbed(base, one) for name, one in commands.items()}
     wrong: list[str] = []
     tables = {"": _trials(base, commands, usual, "kills", count, seed, wrong)}
@@ -125,12 +148,11 @@ def _trials(
     seed: int,
     wrong: list[str],
 ) -> Table:
-    """Disturb every command in turn; return the counts, and add to what went wrong."""
-    draw = random.Random(seed)
+    """Disturb every command so often; return the counts, and add to what went wrong."""
+    draws = {name: random.Random(f"{seed} {what} {name}") for name in commands}
     counts: dict[str, Counter[str]] = {name: Counter() for name in commands}
-    names = list(commands)
-    for number in track(range(count), what, console=Console(stderr=True)):
-        name = names[number % len(names)]
+    for name in track([name for name in commands for _ in range(count)], what, console=Console(stderr=True)):
+        draw = draws[name]
         with tempfile.TemporaryDirectory() as place:
             home = Path(place) / "home"
             if what == "kills":
@@ -139,7 +161,7 @@ def _trials(
             else:
                 most = draw.randrange(usual[name].largest)
                 told, how = _without_space(base, home, commands[name], most), f"for {most:,} bytes a file"
-            faults = {**_faults(commands[name], home, usual[name].outcome), **({"told": told} if told else {})}
+            faults = {**_faults(commands[name], home, usual[name]), **({"told": told} if told else {})}
         counts[name].update(["trials", *({"told", "readable", "finished", "clean"} - faults.keys())])
         wrong += [f"{name} | {what} {how} | not {fault}: {text}" for fault, text in faults.items()]
     rows = []
@@ -154,25 +176,26 @@ def _without_space(base: Path, folder: Path, one: Command, most: int) -> str:
     """Run a command in a copy of ``base`` on a full disk; return what is wrong with how it ended, or nothing."""
     shutil.copytree(base, folder, symlinks=True)
     printed = folder.with_name("full.txt")
-    code = ended(start(one.words(folder), printed, most), _LONGEST)
+    code = ended(start(one, folder, printed, most), _LONGEST)
     lines = printed.read_text(encoding="utf-8").strip()
     if code in (0, _REFUSED):
         return ""
     return f"code {code}: {lines[-300:]}"
 
 
-def _faults(one: Command, folder: Path, expected: Any) -> dict[str, str]:
+def _faults(one: Command, folder: Path, usual: Usual) -> dict[str, str]:
     """Return what is wrong with what a killed command left, and with the same command afterwards."""
     faults: dict[str, str] = {}
     subject, printed = Subject(folder, one.outcome), folder.with_name("again.txt")
-    outcome, text = trial(subject, folder, expected)
+    outcome, text = trial(subject, folder, usual.outcome)
     if outcome not in ("harmless", "refused", "silent"):  # what it was before is not what it will be
         faults["readable"] = f"{outcome}: {text}"
-    code = ended(start(one.words(folder), printed), _LONGEST)
-    if code or trial(subject, folder, expected)[0] != "harmless":
+    code = ended(start(one, folder, printed), _LONGEST)
+    refuses_to_repeat = outcome == "harmless" and code == _REFUSED  # such as to delete what is deleted
+    if (code and not refuses_to_repeat) or trial(subject, folder, usual.outcome)[0] != "harmless":
         faults["finished"] = f"code {code}: {printed.read_text()[-300:]}"
-    elif left := litter(folder):
-        faults["clean"] = ", ".join(left)
+    elif left := hidden(folder) - usual.hidden:
+        faults["clean"] = ", ".join(sorted(left))
     return faults
 
 
@@ -180,7 +203,7 @@ def _killed(base: Path, folder: Path, one: Command, after: float) -> float:
     """Kill a command in a copy of ``base``; return when: earlier than wanted if it would have ended before."""
     while True:
         shutil.copytree(base, folder, symlinks=True)
-        if ended(start(one.words(folder), folder.with_name("killed.txt")), after) is None:
+        if ended(start(one, folder, folder.with_name("killed.txt")), after) is None:
             return after
         shutil.rmtree(folder)
         after *= _EARLIER
@@ -192,17 +215,18 @@ def _undisturbed(base: Path, one: Command) -> Usual:
         folder = Path(shutil.copytree(base, Path(place) / "home", symlinks=True))
         before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
         printed, begun = Path(place) / "printed.txt", time.monotonic()
-        if code := ended(start(one.words(folder), printed), _LONGEST):
+        if code := ended(start(one, folder, printed), _LONGEST):
             raise RuntimeError(f"The undisturbed command failed with code {code}: {printed.read_text()}")
         seconds = time.monotonic() - begun
         files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
         written = [path.stat().st_size for path in files if before.get(path) != path.stat().st_mtime_ns]
-        return Usual(seconds, max(written, default=0) + 1, undamaged(Subject(folder, one.outcome)))
+        outcome = undamaged(Subject(folder, one.outcome))
+        return Usual(seconds, max(written, default=0) + 1, outcome, hidden(folder))
 
 
 def command(
-    count: Annotated[int, typer.Option(min=1, help="Kills.")] = 200,
-    full: Annotated[int, typer.Option(min=0, help="Full disks.")] = 60,
+    count: Annotated[int, typer.Option(min=1, help="Kills of each command.")] = 20,
+    full: Annotated[int, typer.Option(min=0, help="Full disks of each command.")] = 4,
     seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
     only: Annotated[list[str] | None, typer.Option(help="A command, such as 'index build'; repeat for more.")] = None,
     json_file: JsonFile = None,
@@ -210,9 +234,14 @@ def command(
     """Kill commands at random moments, fill their disk, and see what is left."""
     from .subjects import made_commands
 
+    words = command_line("lab.faults kills", {"--count": count, "--full": full, "--seed": seed})
+    tables = stored_tables(json_file) if only else {}
     with tempfile.TemporaryDirectory() as place:
         base, commands = made_commands(Path(place))
-        tables, wrong = attack(base, {name: commands[name] for name in only or commands}, count, seed, full=full)
-    typer.echo("\n".join(wrong), err=True)
-    words = command_line("lab.faults kills", {"--count": count, "--full": full, "--seed": seed, "--only": only})
-    report(Measured(about=f"{count} kills, {full} full disks; {today()}.", command=words, tables=tables), json_file)
+        for name in only or commands:
+            found, wrong = attack(base, {name: commands[name]}, count, seed, full=full)
+            typer.echo("\n".join(wrong), err=True)
+            tables = merged(found, tables)
+            sums = {one: sum(int(row[2]) for row in table.rows) for one, table in tables.items()}
+            about = f"{sums['']} kills, {sums.get('full', 0)} full disks; {today()}."
+            report(Measured(about=about, command=words, tables=tables), json_file)  # this campaign may be killed, too

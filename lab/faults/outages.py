@@ -1,10 +1,10 @@
 """What commands keep when the language model's server begins to fail in the midst of them.
 
-python -m lab.faults outages [--seed 0] [--failure NAME …] [--json FILE]
+python -m lab.faults outages [--count 40] [--seed 0] [--only NAME …] [--json FILE]
 
 Each trial runs a command with a server that answers well until a drawn request, and fails from then on in one of the
-ways of `lm`. The command must end by itself, with its results or with one line that says why it has none. Then the
-server is well again, and the same command must finish with the outcome of one that was not disturbed.
+ways of `lm`, which come in turn. The command must end by itself, with its results or with one line that says why it has
+none. Then the server is well again, and the same command must finish with the outcome of one that was not disturbed.
 """
 
 import json
@@ -13,8 +13,9 @@ import random
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated
 
@@ -27,7 +28,7 @@ from polyqa.extractive import embedded_lm
 from polyqa.language_models import embedded_engine
 from polyqa.loading import load, warm_up
 
-from ..results import JsonFile, Measured, Table, command_line, report, today
+from ..results import JsonFile, Measured, Table, command_line, merged, report, stored_tables, today
 from .damage import Subject, undamaged
 from .forks import ended
 from .kills import Command, Usual, answers_in, start
@@ -49,7 +50,7 @@ class Trial:
 
 def _run(one: Command, home: Path, server: FaultyServer) -> Trial:
     printed, before = home.with_name("printed.txt"), server.answered
-    code = ended(start(one.words(home), printed), _LONGEST)
+    code = ended(start(one, home, printed), _LONGEST)
     return Trial(code, printed.read_text(encoding="utf-8") if printed.exists() else "", server.answered - before)
 
 
@@ -62,9 +63,9 @@ def _usual(one: Command, base: Path, place: Path, server: FaultyServer) -> tuple
 
 
 def attack(
-    base: Path, commands: Callable[[str], Mapping[str, Command]], failures: Mapping[str, str], seed: int
+    base: Path, commands: Callable[[str], Mapping[str, Command]], failures: Sequence[str], count: int, seed: int
 ) -> tuple[Table, list[str]]:
-    """Let the server fail in every way in the midst of every command; return the counts, and what went wrong.
+    """Let the server fail in the midst of every command so often; return the counts, and what went wrong.
 
     Parameters
     ----------
@@ -73,17 +74,17 @@ def attack(
     commands
         Given the server's address.
     failures
-        Of `FAILURES`: the names, and how they are called here.
+        Names of `FAILURES`, which come in turn.
     """
-    draw = random.Random(seed)
     wrong: list[str] = []
     rows = []
     with faulty_server() as server:
         for name, one in commands(server.base).items():
             counts: Counter[str] = Counter()
+            draw = random.Random(f"{seed} {name}")
             with tempfile.TemporaryDirectory() as place:
                 usual, requests = _usual(one, base, Path(place), server)
-            for failure, text in track(failures.items(), name, console=Console(stderr=True)):
+            for failure in track(list(islice(cycle(failures), count)), name, console=Console(stderr=True)):
                 with tempfile.TemporaryDirectory() as place:
                     home = Path(shutil.copytree(base, Path(place) / "home", symlinks=True))
                     with server.failing(FAILURES[failure], after=draw.randrange(requests)):
@@ -95,7 +96,7 @@ def attack(
                 counts.update(trials=1, held=not crashed, told=told, finished=same, before=during.answered)
                 counts["again"] += max(0, during.answered + after.answered - requests)
                 for fault in ("crashed",) * crashed + ("silent",) * (not told) + ("not finished",) * (not same):
-                    wrong.append(f"{name} | {text} | {fault}: {during.code} {during.printed[-200:]!r} {after.code}")
+                    wrong.append(f"{name} | {failure} | {fault}: {during.code} {during.printed[-200:]!r} {after.code}")
             cells = [str(counts[each]) for each in ("trials", "held", "told", "finished")]
             rows.append([f"`polyqa {name}`", *cells, f"{counts['before']}, {counts['again']}"])
     return Table(heads=_HEADS, rows=rows), wrong
@@ -134,6 +135,7 @@ def asked_commands(address: str, timeout: float) -> dict[str, Command]:
 
 
 def command(
+    count: Annotated[int, typer.Option(min=1, help="Outages of each command.")] = 40,
     failure: Annotated[list[str] | None, typer.Option(help=f"Repeat for more: {', '.join(FAILURES)}.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="A command, such as answer; repeat for more.")] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a call may take.")] = 5.0,
@@ -151,13 +153,14 @@ def command(
         base = Path(place) / "home"
         base.mkdir()
         write_questions(base)
-        failures = {name: FAILURES[name].text for name in failure or FAILURES}
 
         def commands(address: str) -> Mapping[str, Command]:
             return {name: one for name, one in asked_commands(address, timeout).items() if name in (only or [name])}
 
-        table, wrong = attack(base, commands, failures, seed)
+        table, wrong = attack(base, commands, failure or list(FAILURES), count, seed)
     typer.echo("\n".join(wrong), err=True)
-    options = {"--failure": failure, "--only": only, "--timeout": f"{timeout:g}", "--seed": seed}
+    options = {"--count": count, "--failure": failure, "--timeout": f"{timeout:g}", "--seed": seed}
     words = command_line("lab.faults outages", options)
-    report(Measured(about=f"{len(failures)} failures; {today()}.", command=words, tables={"": table}), json_file)
+    about = f"A server that fails in one of {len(failure or FAILURES)} ways; {today()}."
+    tables = merged({"": table}, stored_tables(json_file) if only else {})
+    report(Measured(about=about, command=words, tables=tables), json_file)

@@ -16,11 +16,12 @@ import torch
 from tqdm.std import TqdmDefaultWriteLock, tqdm
 
 import polyqa.evaluation
-from polyqa.artifacts.store import compiled_home
+from polyqa.artifacts.store import compiled_home, read_artifact
 from polyqa.asking import ask
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, check_index
 from polyqa.colbert_index.engine import prepare_colbert
+from polyqa.colbert_index.store import checkpoint_home
 from polyqa.documents import Documents
 from polyqa.documents.syncing import remember
 from polyqa.evaluating import make_scorer
@@ -34,9 +35,11 @@ from polyqa.models import Encoder, Reader
 from polyqa.questions import QuestionDatabase, build_questions, locally
 
 from .damage import Subject
+from .hub import serve_repository
 from .kills import Command, answers_in
 
 _PASSAGES = 40
+_WRITTEN = 12
 _ASKED = ("When did Titanic come out?", "Who opened the Olympics?")
 _DIGITS = 3
 _DOCUMENTS = {
@@ -100,7 +103,7 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
     base = folder / "home"
     base.mkdir()
     passages = open_index().passages
-    for name, chosen in (("some", passages[:_PASSAGES]), ("more", passages[_PASSAGES : _PASSAGES + 10])):
+    for name, chosen in (("some", passages[:_WRITTEN]), ("more", passages[-_WRITTEN:])):
         lines = (json.dumps({"id": one.pid, "title": one.title, "text": one.text}) for one in chosen)
         (base / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     write_questions(base)
@@ -108,9 +111,13 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
         shutil.copytree(folder / name, base / name)
     (base / "documents" / "a.md").write_text("# Beacon\n\nThe beacon is 30 metres high.", encoding="utf-8")
     (base / "documents" / "b.md").unlink()
+    (base / "own").mkdir()
+    (base / "own" / "checkpoints").symlink_to(checkpoint_home())
+    artifact = compiled_home() / "rac-homonyms-local"
+    serve_repository({name: (artifact / name).read_bytes() for name in ("README.md", "card.json", "program.json")})
     encoder = Encoder()
     index = ColBERTIndex(folder / "index")
-    plain = ("--limit", 6, "--threads", 2)
+    plain = ("--limit", 3, "--threads", 2)
     return base, {
         "index build": Command(
             lambda home: ("index", "build", home / "some.jsonl", "--name", home / "new"),
@@ -123,6 +130,10 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
         "index build --overwrite": Command(
             lambda home: ("index", "build", home / "more.jsonl", "--overwrite", "--name", home / "index"),
             lambda home: _searched(home / "index"),
+        ),
+        "index build --shards": Command(
+            lambda home: ("index", "build", home / "some.jsonl", "--shards", 2, "--name", home / "new"),
+            lambda home: _searched(home / "new"),
         ),
         "index delete": Command(
             lambda home: ("index", "delete", home / "index", *(one.pid for one in passages[:3])),
@@ -145,7 +156,24 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
                 *("compile", "--program", "rac", "--out", home / "made", "--yes", "--threads", 2),
                 *("--train", home / "train.json", "--dev", home / "dev.json", "--test", home / "dev.json"),
             ),
-            lambda home: json.loads((home / "made" / "program.json").read_text(encoding="utf-8")),
+            lambda home: _saved(home / "made"),
+        ),
+        "adapt": Command(
+            lambda home: (
+                *("adapt", home / "some.jsonl", "--program", "rac", "--out", home / "made", "--yes", "--threads", 2),
+                *("--limit-passages", 12),
+            ),
+            lambda home: [_saved(home / "made"), _searched(home / "own" / "indexes" / "made")],
+            polyqa_home="own",
+        ),
+        "pull": Command(
+            lambda home: ("pull", "somebody/rac", "--to", home / "pulled"),
+            lambda home: _saved(home / "pulled"),
+        ),
+        "setup": Command(
+            lambda home: ("setup",),
+            lambda home: _searched(home / "bare" / "indexes" / "homonyms"),
+            polyqa_home="bare",
         ),
         "questions build": Command(
             lambda home: ("questions", "build", "--index", home / "index", "--out", home / "questions", *plain),
@@ -201,6 +229,11 @@ def _looked_up(path: Path, encoder: Encoder, index: ColBERTIndex) -> list[Any]:
     database = QuestionDatabase(path, encoder=encoder, index=index)
     found = [one for ranking in ("dense", "bm25") for one in database.search(_ASKED[0], 5, ranking=ranking)]
     return [[one.question, list(one.answers), list(one.pids)] for one in found]
+
+
+def _saved(path: Path) -> Any:
+    """Return the state of an artifact that is whole."""
+    return read_artifact(path).state
 
 
 def _asked(path: Path, index: ColBERTIndex, lm: dspy.LM) -> list[Any]:

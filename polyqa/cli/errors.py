@@ -19,7 +19,8 @@ _LONGEST = 300
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FULL_IN_WORDS = re.compile(
     r"no space left|disk quota exceeded|file too large|os error (?:28|122|27)\b|database or disk is full|"
-    r"disk i/o error|PytorchStreamWriter failed writing",
+    r"disk i/o error|PytorchStreamWriter failed writing|inline_container\.cc:\d+\] \. unexpected pos|"
+    r"basic_ios::clear: iostream error",
     re.I,
 )
 _REFUSED = {errno.EROFS: "is on a read-only disk", errno.EACCES: "is not readable or writable for you"}

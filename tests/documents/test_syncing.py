@@ -1,12 +1,15 @@
 import json
 import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from lab.faults.updates import problem_of
 from polyqa.base import files
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
@@ -15,6 +18,7 @@ from polyqa.colbert_index import update as updating
 from polyqa.documents import Documents, sync_index, syncing
 from polyqa.documents import folder as folders
 from polyqa.documents.syncing import remember
+from polyqa.models import Encoder
 
 pytest.importorskip("kreuzberg")
 BIRDS = {
@@ -34,9 +38,9 @@ def birds(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def built(birds: Path, tmp_path: Path) -> ColBERTIndex:
+def built(birds: Path, encoder: Encoder, tmp_path: Path) -> ColBERTIndex:
     documents = Documents(birds)
-    index = build_index(documents, tmp_path / "index", progress=False)
+    index = build_index(documents, tmp_path / "index", encoder=encoder, progress=False)
     remember(index, documents)
     return index
 
@@ -80,6 +84,26 @@ def test_what_changed_and_only_that(birds: Path, built: ColBERTIndex, encoded: l
     assert again.index.fingerprint == synced.index.fingerprint
     assert "3 of them unchanged" in again.summary
     assert str(again) == "added 0 passages, removed 0, 4 unchanged; index holds 4"
+
+
+def test_who_searches_meanwhile_sees_one_version(birds: Path, built: ColBERTIndex) -> None:
+    done, seen = threading.Event(), []
+
+    def search() -> None:
+        while not done.is_set():
+            seen.append(problem_of(ColBERTIndex(built.path)))
+
+    with ThreadPoolExecutor(1) as pool:
+        searching = pool.submit(search)
+        try:
+            for number in range(3):
+                (birds / "kite.md").write_text(f"# Kite {number}\n\nKite {number} has a forked tail.")
+                (birds / f"owl{number or ''}.md").rename(birds / f"owl{number + 1}.md")
+                sync_index(built.path, birds)
+        finally:
+            done.set()
+        searching.result()
+    assert set(seen) == {""}
 
 
 def test_files_are_converted_only_if_they_changed(

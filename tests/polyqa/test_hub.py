@@ -1,9 +1,12 @@
 """Artifacts and question sets go to a hub and come back; what is not one, or not whole, is refused in one line."""
 
 import json
+import os
 import re
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -78,7 +81,7 @@ def test_an_artifact_goes_there_and_comes_back(hub: Hub, tmp_path: Path) -> None
     assert sorted(path.name for path in pulled.path.iterdir()) == sorted([*NAMES, "hub.json"])
     assert json.loads((pulled.path / "hub.json").read_text())["commit"] == pushed.commit
     assert read_artifact(pulled.path).to_dict() == read_artifact("rac-homonyms-local").to_dict()
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == [".rac.lock"]
     assert not {path for _, path in hub.asked if path.endswith(".gitattributes")}, "only known names are downloaded"
 
 
@@ -179,6 +182,17 @@ def test_nothing_is_overwritten_unless_it_was_pulled(hub: Hub, tmp_path: Path) -
     assert "no folder to make" in refused(lambda: polyqa.pull(REPO, ".", overwrite=True))
 
 
+def test_a_pull_that_is_killed_leaves_nothing_to_the_next_one(hub: Hub, tmp_path: Path) -> None:
+    hub.commit("model", REPO, shipped())
+    polyqa.pull(REPO)
+    script = f"import os, polyqa.hub as hub; hub.check = lambda *given: os._exit(9); hub.pull({REPO!r}, overwrite=True)"
+    killed = subprocess.run([sys.executable, "-c", script], env={**os.environ, "HF_ENDPOINT": hub.base}, check=False)
+    assert killed.returncode == 9
+    assert any(".rac.building-" in path.name for path in tmp_path.iterdir())
+    polyqa.pull(REPO, overwrite=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".rac.lock", "hub", "rac"]
+
+
 def test_a_repository_of_something_else_is_left_alone(hub: Hub) -> None:
     commit = hub.commit("model", REPO, {"model.safetensors": b"weights", "README.md": b"# a model\n"})
     assert "holds 'model.safetensors'" in refused(lambda: polyqa.push("rac-homonyms-local", REPO))
@@ -221,7 +235,7 @@ def test_what_is_damaged_or_hostile_is_not_taken(hub: Hub, tmp_path: Path, files
     message = refused(lambda: polyqa.pull(REPO))
     assert why in message
     assert REPO in message
-    assert [path.name for path in tmp_path.iterdir()] == ["hub"], "nothing is left"
+    assert {path.name for path in tmp_path.iterdir()} <= {"hub", ".rac.lock"}, "nothing is left"
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"a": 1}', b'[{"question": ""}]', b"import os"])

@@ -1,7 +1,10 @@
 """Whatever a language model writes, a reader takes it or refuses it: nothing else is ever raised."""
 
+import gzip
+import json
 import random
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -21,6 +24,7 @@ from polyqa.lm.fields import FORMS
 from polyqa.lm.long_answers import clean_reply
 from polyqa.replies import clean_answer, parse_interpretation_lines, rows, tells_nothing, types, without_thoughts
 
+_ROOT = Path(__file__).parents[2]
 _SIGNATURES = [
     kind
     for kind in vars(signatures).values()
@@ -67,6 +71,13 @@ def mutants(texts: list[str], count: int, seed: int = 0) -> Iterator[str]:
         yield text
 
 
+def recorded() -> list[str]:
+    """Every reply of the local model that the project ships, to calls of all kinds."""
+    files = [*_ROOT.glob("compiled/*/*.jsonl.gz"), *_ROOT.glob("lessons/*.jsonl.gz")]
+    lines = [line for file in files for line in gzip.decompress(file.read_bytes()).splitlines()[1:]]
+    return sorted({json.loads(line)["reply"] for line in lines})
+
+
 def written(signature: type[dspy.Signature], adapter: dspy.Adapter) -> str:
     fields = {name: USUAL.get(name, "1. One | two [1]") for name in signature.output_fields}
     return adapter.format_assistant_message_content(signature, fields)
@@ -74,7 +85,7 @@ def written(signature: type[dspy.Signature], adapter: dspy.Adapter) -> str:
 
 @pytest.mark.parametrize("name", _READERS)
 def test_a_reader_raises_nothing_but_its_own_error(name: str) -> None:
-    usual = [reply.text for reply in replies(200)]
+    usual = [reply.text for reply in replies(200)] + recorded()
     for text in mutants(usual, 1_000):
         try:
             _READERS[name](text)
@@ -88,8 +99,9 @@ def test_a_reader_raises_nothing_but_its_own_error(name: str) -> None:
     "adapter", [LeanAdapter(), dspy.ChatAdapter(), dspy.JSONAdapter()], ids=lambda a: type(a).__name__
 )
 def test_an_adapter_raises_nothing_but_its_own_error(adapter: dspy.Adapter) -> None:
+    replied = recorded()  # also to other calls: a small model replies in any form
     for signature in _SIGNATURES:
-        for text in mutants([written(signature, adapter)], 60):
+        for text in (*mutants([written(signature, adapter)], 60), *mutants(replied, 60)):
             try:
                 reply = dspy.Prediction(**adapter.parse(signature, text))
                 clean_reply(signature, {}, reply, text)

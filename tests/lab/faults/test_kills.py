@@ -1,5 +1,6 @@
 """What is left of a killed command is told apart; the processes are real."""
 
+import os
 import signal
 import time
 from contextlib import suppress
@@ -10,7 +11,8 @@ import pytest
 
 from lab.faults import kills
 from lab.faults.forks import ended, fork
-from lab.faults.kills import Command, attack, litter
+from lab.faults.kills import Command, attack, hidden
+from lab.results import Table, merged
 
 
 @pytest.fixture
@@ -81,10 +83,28 @@ def test_a_full_disk_is_told_or_named(says: bool, held: str, home: Path, monkeyp
     assert len(wrong) == (0 if says else 2)
 
 
-def test_files_that_only_killed_commands_leave(home: Path) -> None:
-    for name in (".x.building-7", ".y.replaced", ".z.draft", "a.tmp", "kept.json", ".x.lock"):
-        (home / name).touch()
-    assert litter(home) == [".x.building-7", ".y.replaced", ".z.draft", "a.tmp"]
+def test_files_that_only_a_killed_command_leaves_are_litter(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def work(home: Path) -> int:
+        (home / ".out.lock").touch()
+        (home / f".out.{os.getpid()}").touch()
+        slowly(home, draft=False)
+        (home / f".out.{os.getpid()}").unlink()
+        return 0
+
+    (home / ".kept").touch()
+    tables, wrong = attack(home, commands(monkeypatch, work), count=3, seed=0)
+    (row,) = tables[""].rows
+    assert int(row[-1]) == len([one for one in wrong if "not clean: .out." in one]) > 0
+    (home / "a.tmp").touch()
+    assert hidden(home) == {".kept", "a.tmp"}
+
+
+def test_a_table_is_made_piece_by_piece() -> None:
+    first, second = (Table(heads=["command", "kills"], rows=rows) for rows in ([["a", "1"], ["b", "2"]], [["b", "3"]]))
+    assert merged({"": second, "full": second}, {"": first}) == {
+        "": Table(heads=first.heads, rows=[["a", "1"], ["b", "3"]]),
+        "full": second,
+    }
 
 
 def test_a_process_that_ends_by_itself_is_not_killed(home: Path) -> None:

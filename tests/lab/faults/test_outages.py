@@ -54,7 +54,8 @@ def test_what_a_command_does_with_an_outage_is_told_apart(
     table, wrong = attack(
         tmp_path / "home",
         lambda address: {"work": Command(lambda home: (home, address), lambda home: (home / "kept").read_text())},
-        {"500": "500", "429": "429"},
+        ["500", "429"],
+        count=2,
         seed=0,
     )
     (row,) = table.rows

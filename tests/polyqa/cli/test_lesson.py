@@ -1,5 +1,6 @@
 """`polyqa lesson`: the list, a copy that is opened, a lesson as text."""
 
+import errno
 import subprocess
 import sys
 from collections.abc import Callable
@@ -54,6 +55,17 @@ def test_a_changed_copy_is_opened_as_it_is(tmp_path: Path, printed: Printed, mon
     copy.write_text("mine")
     printed("lesson", "1", "--out", tmp_path)
     assert copy.read_text() == "mine"
+
+
+def test_a_full_disk_leaves_no_part_of_a_lesson(
+    tmp_path: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    assert "No space left on device" in refused("lesson", "1", "--out", tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_lesson_that_is_not_there_is_refused(refused: Refused) -> None:

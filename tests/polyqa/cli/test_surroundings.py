@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from openai_server import serve
 from scripted_engine import ScriptedEngine, last_message
 
+from polyqa.cli.errors import explain
 from polyqa.colbert_index.checkpoint import embedded_checkpoint
 from polyqa.extractive import ExtractiveEngine
 
@@ -122,3 +124,18 @@ def test_a_half_made_checkpoint_is_cleaned_away(tmp_path: Path, monkeypatch: pyt
     assert embedded_checkpoint() == tmp_path / name
     assert not left.exists()
     assert other.exists()
+
+
+@pytest.mark.parametrize("most_bytes", range(0, 1_400, 100))
+def test_wherever_the_disk_is_full_what_torch_says_of_it_is_known(most_bytes: int, tmp_path: Path) -> None:
+    saved, limit = {"centroids": torch.ones(100)}, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, limit[1]))
+    try:
+        with pytest.raises((RuntimeError, OSError)) as error:
+            torch.save(saved, tmp_path / "centroids.pt")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert explain(error.value) == (
+        "the disk is full, or a file is at its size limit. Free space; the same command goes on.",
+        2,
+    )
