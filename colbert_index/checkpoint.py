@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from filelock import FileLock
@@ -11,7 +12,7 @@ from filelock import FileLock
 from polyqa.base.errors import PolyqaError
 from polyqa.models.compact import colbert_weights_path, minilm_path, read_compact
 
-from .multi_vector import checkpoint_files, is_multi_vector, require_loadable
+from .multi_vector import checkpoint_files, is_multi_vector, no_safetensors, require_loadable
 from .store import checkpoint_home
 
 EMBEDDED_CHECKPOINT = "polyqa-minilm-colbert"
@@ -49,9 +50,22 @@ def resolve_checkpoint(name: str) -> str:
         _refuse_code(path / part)
     if is_multi_vector(path):
         require_loadable(path)
-    if not [*path.glob("*.safetensors")]:
-        raise PolyqaError(f"{path} has no weights as safetensors; others are not loaded, as they could run code.")
+    if not (weights := [*path.glob("*.safetensors")]):
+        raise no_safetensors(path)
+    if not is_multi_vector(path) and not any("linear.weight" in _names(file) for file in weights):
+        raise PolyqaError(f"{path} is no ColBERT checkpoint: its weights lack the projection (linear.weight).")
     return str(path)
+
+
+def _names(weights: Path) -> Collection[str]:
+    """Return the names of the tensors of a file; colbert-ai draws at random what is missing, anew in each process."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(weights, framework="numpy") as file:
+            return list(file.keys())
+    except (OSError, SafetensorError) as error:
+        raise PolyqaError(f"{weights} cannot be read ({error}).") from error
 
 
 def _fetched(name: str) -> Path:

@@ -41,6 +41,8 @@ def checkpoint_files(folder: Path) -> list[Path]:
 def require_loadable(folder: Path) -> None:
     """Raise `PolyqaError` if such a checkpoint would run code of its own, or unpickle its weights."""
     for module in _modules(folder):
+        if str(module["type"]).endswith(".Pooling"):  # `MultiVectorEncoder` would add a projection drawn at random
+            raise PolyqaError(f"{folder} is no ColBERT checkpoint: it gives a text one vector, not one for each token.")
         if not str(module["type"]).startswith(_TRUSTED):
             raise PolyqaError(
                 f"{folder / MODULES} names code of its own ({module['type']!r:.80}), which polyqa does not run."
@@ -49,7 +51,15 @@ def require_loadable(folder: Path) -> None:
         if not part.resolve().is_relative_to(folder.resolve()):
             raise PolyqaError(f"{folder / MODULES} names a folder outside the checkpoint ({module['path']!r:.80}).")
         if [*part.glob("*.bin")] and not [*part.glob("*.safetensors")]:
-            raise PolyqaError(f"{part} has no weights as safetensors; others are not loaded, as they could run code.")
+            raise no_safetensors(part)
+
+
+def no_safetensors(folder: Path) -> PolyqaError:
+    """Return the error of a checkpoint, or a part of one, without weights that can be loaded."""
+    return PolyqaError(
+        f"{folder} has no weights as safetensors. ONNX files are not read, and others could run code: take one "
+        "with model.safetensors."
+    )
 
 
 def dimensions(folder: Path) -> int:

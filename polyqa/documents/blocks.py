@@ -1,5 +1,6 @@
 """What a converted file consists of."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -8,6 +9,7 @@ from typing import Literal
 from polyqa.base.values import MetadataValue
 
 Kind = Literal["heading", "text", "table", "code"]
+_SENTENCE = re.compile(r"(?:\w+\W+){3}.*\w{2}[.!]\Z|[。！।]\Z")
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,14 @@ class Document:
 def rows_text(rows: Sequence[Sequence[str]]) -> str:
     r"""Return a table as text: each row names its columns, so that it can stand alone.
 
-    The first row names them; or the first one that is as wide as the table, if titles of the table stand above it.
-    Where the names come again, a second table begins: the rows of each end with the line above its names.
+    The first row names them; or the first one that is as wide as the table, if titles of the table stand above it. A
+    row that says something itself names none: a term with its meaning. Where the names come again, a second table
+    begins: the rows of each end with the line above its names.
 
     >>> rows_text([["Birds", ""], ["Bird", "Prey"], ["Hawk", "hare"], ["Owl", ""]])
     'Birds.\nBird: Hawk; Prey: hare.\nBird: Owl.'
+    >>> rows_text([["Name:", "Falcon"], ["Kind:", "bird"]]), rows_text([["a", "All that it is."], ["b", "Some."]])
+    ('Name: Falcon.\nKind: bird.', 'a: All that it is.\nb: Some.')
     >>> rows_text([["2021", ""], ["Zone", "Sales"], ["North", "7"], ["2022", ""], ["Zone", "Sales"], ["North", "9"]])
     '2021.\nZone: North; Sales: 7; 2021.\n2022.\nZone: North; Sales: 9; 2022.'
     """
@@ -65,8 +70,9 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
     head = next(
         (at for at, cells in enumerate(filled) if cells > least or (cells == least and not rows[at][0]) or not cells), 0
     )
-    if len(rows) < head + 2:
+    if len(rows) < head + 2 or _says_something(rows[head]):
         head = -1
+    rows = [[cell.removesuffix(":") for cell in row] for row in rows]
     names = [*(rows[head] if head >= 0 else []), *[""] * max(map(len, rows), default=0)]
     heads = [at for at, row in enumerate(rows) if at >= head >= 0 and row == rows[head]]
     lines, above = [], ""
@@ -81,6 +87,13 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"{line.rstrip('.')}." for line in lines if line)
 
 
+def _says_something(row: Sequence[str]) -> bool:
+    """Return whether a row holds a term and its meaning, or another sentence, rather than the names of columns."""
+    return (len(row) == 2 and row[0].endswith(":")) or any(_SENTENCE.search(cell) for cell in row)
+
+
 def _line(names: Sequence[str], row: Sequence[str]) -> str:
+    if not any(names) and len(row) == 2 and all(row):
+        return f"{row[0]}{'' if row[0][-1] in '.!?' else ':'} {row[1]}"
     named = zip_longest(names[: len(row)], row, fillvalue="")
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)

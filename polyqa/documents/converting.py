@@ -163,9 +163,8 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
         source, mime_type = _with_tabs(file), _DOCX
     result = _result(source, mime_type, slides)
     about: Mapping[str, Any] = result.metadata
-    blocks = list(
-        _blocks(result.document["nodes"] if result.document else [], paged=suffix == ".pdf", bold=suffix == ".docx")
-    )
+    nodes = result.document["nodes"] if result.document else []
+    blocks = list(_blocks(nodes, paged=suffix == ".pdf", bold=suffix == ".docx"))
     title = _title(str(about.get("title") or ""))
     if suffix in (".docx", ".pptx"):
         blocks = [
@@ -185,7 +184,8 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
         body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
         blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
     elif suffix == ".csv":
-        blocks = [replace(block, line=2) for block in blocks]
+        rows = max((int(node["content"]["grid"]["rows"]) for node in nodes if "grid" in node["content"]), default=0)
+        blocks = [replace(block, line=1 if block.text.count("\n") + 1 == rows else 2) for block in blocks]
     if suffix in (".xlsx", ".csv", ".json") and not title:  # their first heading is a sheet's or a key's
         title = file.stem if isinstance(file, Path) else ""
     blocks = cleaning.cleaned(blocks)
@@ -211,12 +211,19 @@ def _with_tabs(path: Path) -> bytes:
 def _with_listed_terms(page: bytes) -> bytes:
     r"""Return a web page whose lists of definitions are lists of items: kreuzberg runs a term into what it means.
 
+    It also drops which cells of a table are headings: a row's gets a colon where a term and its meaning make a row.
+
     >>> _with_listed_terms(b"<dl><dt>flag1<dd>Sets it.</dd></dl>")
     b'<ul><li>flag1: Sets it.</li></ul>'
+    >>> _with_listed_terms(b"<tr><th>Name</th><td>Falcon</td></tr>")
+    b'<tr><th>Name:</th><td>Falcon</td></tr>'
     """
     page = re.sub(rb"(?i)<(/?)dl\b", rb"<\1ul", page)
     page = re.sub(
         rb"(?is)<dt\b[^>]*>((?:(?!<dt\b).)*?)[\s:]*(?:</spa[n]>)?(?:</dt>\s*)?<dd\b[^>]*>", rb"<li>\1: ", page
+    )
+    page = re.sub(
+        rb"(?is)(<tr\b[^>]*>\s*<th\b(?:(?!<t[hdr]\b).)*?)(</th>\s*<td\b(?:(?!<t[hdr]\b).)*</tr)", rb"\1:\2", page
     )
     return re.sub(rb"(?i)</dd\b", rb"</li", page)
 

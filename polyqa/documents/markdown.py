@@ -104,7 +104,9 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
         elif token.type == "tr_open":
             rows.append([])
         elif token.type == "table_close":
-            blocks.append(Block(rows_text(rows), "table", line=first + 2, item=item))  # below the header and its rule
+            table = rows_text(rows)
+            header = table.count("\n") + 1 < len(rows)
+            blocks.append(Block(table, "table", line=first + 1 + header, item=item))  # below the header and its rule
         elif token.type == "inline" and before.type in ("th_open", "td_open"):
             rows[-1].append(_shown(token.children or ()))
         elif token.type == "inline":

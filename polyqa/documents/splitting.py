@@ -84,15 +84,19 @@ class Splitter:
         paths = {section for section, _ in sections}
         endings = Counter(path[-last:] for path in paths for last in range(1, len(path) + 1))
         for section, part in ((section, part) for section, blocks in sections for part in _parts(blocks)):
-            blocks = part.lead + part.blocks
             headings = [title, *_telling(section, endings), part.name]
             full_title = SECTION.join(_short(_NUMBER.sub("", heading)) for heading in headings if heading)
+            lead, blocks = len(part.lead), part.lead + part.blocks
+            split = self.split(full_title, "\n\n".join(block.text for block in blocks))
+            if lead and len(split) > 1:  # else a passage might hold nothing but the lead
+                lead, blocks = 0, part.blocks
+                split = self.split(full_title, "\n\n".join(block.text for block in blocks))
             starts, at = [], 0
             for block in blocks:
                 starts.append(at)
                 at += len(block.text) + 2
-            for start, text in self.split(full_title, "\n\n".join(block.text for block in blocks)):
-                number = max(bisect_right(starts, start) - 1, len(part.lead))
+            for start, text in split:
+                number = max(bisect_right(starts, start) - 1, lead)
                 block = blocks[number]
                 place: dict[str, MetadataValue] = {"source": source}
                 if section:

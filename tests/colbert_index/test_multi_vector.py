@@ -21,6 +21,7 @@ from polyqa.colbert_index import (
 from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint, resolve_checkpoint
 from polyqa.colbert_index.engine import encode_documents, load_checkpoint, quiet
 from polyqa.colbert_index.query_encoder import load_query_encoder
+from polyqa.models.compact import minilm_path
 
 TEXTS = ["The cello is a string instrument.", "A title | It sank in 1923, in gusts; slowly."]
 
@@ -115,3 +116,21 @@ def test_pickled_weights_are_refused(pylate: Path) -> None:
     (pylate / "1_Dense" / "model.safetensors").rename(pylate / "1_Dense" / "pytorch_model.bin")
     with pytest.raises(PolyqaError, match="safetensors"):
         resolve_checkpoint(str(pylate))
+
+
+def test_a_checkpoint_with_onnx_weights_alone_is_refused_in_one_line(pylate: Path) -> None:
+    (pylate / "onnx").mkdir()
+    (pylate / "model.safetensors").rename(pylate / "onnx" / "model.onnx")
+    with pytest.raises(PolyqaError, match=r"no weights as safetensors\. ONNX files are not read") as refused:
+        resolve_checkpoint(str(pylate))
+    assert "\n" not in str(refused.value)
+
+
+def test_an_encoder_that_was_never_trained_for_late_interaction_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match="one vector, not one for each token"):
+        resolve_checkpoint(str(minilm_path()))
+    plain = Path(shutil.copytree(minilm_path(), tmp_path / "plain"))
+    (plain / "modules.json").unlink()
+    with pytest.raises(PolyqaError, match=r"lack the projection \(linear\.weight\)"):
+        resolve_checkpoint(str(plain))
+    assert resolve_checkpoint(str(embedded_checkpoint())) == str(embedded_checkpoint())

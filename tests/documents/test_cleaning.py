@@ -248,7 +248,7 @@ def test_tables_of_restructuredtext(rst: str) -> None:
 
 def test_a_cell_over_several_rows_stands_in_each_of_them() -> None:
     rst = "+----+----+\n| a  | 1  |\n|    +----+\n|    | 2  |\n+----+----+\n"
-    assert markdown_blocks(rst_as_markdown(rst))[0].text == "a; 1.\na; 2."
+    assert markdown_blocks(rst_as_markdown(rst))[0].text == "a: 1.\na: 2."
 
 
 @pytest.mark.parametrize(
@@ -285,6 +285,14 @@ def test_front_matter_and_what_site_generators_add_to_markdown() -> None:
         "<script>\nx\n</script>\n\nText": ["Text"],
     }.items():
         assert [text.strip(" ") for text in texts(markdown_blocks(text))] == expected, text
+
+
+def test_rows_of_terms_and_meanings_have_no_header() -> None:
+    text = "| query | dumps all of it at once. |\n|---|---|\n| clean | removes it. |"
+    (block,) = markdown_blocks(text)
+    assert (block.text, block.line) == ("query: dumps all of it at once.\nclean: removes it.", 2)
+    (block,) = markdown_blocks("| Term | Meaning |\n|---|---|\n| clean: | new |")
+    assert (block.text, block.line) == ("Term: clean; Meaning: new.", 3)
 
 
 def test_definitions_and_tables_of_a_web_page() -> None:

@@ -298,6 +298,18 @@ def test_a_sheet_names_its_columns_in_each_row(documents: tuple[Documents, list[
     ]
 
 
+def test_a_table_without_a_header_names_no_columns(tmp_path: Path) -> None:
+    (tmp_path / "facts.html").write_text(
+        "<html><body><main><h1>Falcon</h1><table><tr><th>Name</th><td>Peregrine</td></tr><tr><th>Speed</th>"
+        "<td>390 km/h</td></tr></table></main></body></html>"
+    )
+    (tmp_path / "faq.csv").write_text("Why?,It is the fastest of all birds.\nHow?,It dives.\n")
+    assert [(passage.text, passage.metadata.get("line")) for passage in Documents(tmp_path)] == [
+        ("Name: Peregrine.\n\nSpeed: 390 km/h.", None),
+        ("Why? It is the fastest of all birds.\n\nHow? It dives.", 1),
+    ]
+
+
 def test_a_pdf_has_pages_sections_and_no_running_lines(documents: tuple[Documents, list[Passage]]) -> None:
     passages = [passage for passage in documents[1] if passage.metadata["source"] == "d.pdf"]
     assert [passage.metadata["page"] for passage in passages] == [1, 2, 3]

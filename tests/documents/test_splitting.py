@@ -71,6 +71,16 @@ Then:
     ]
 
 
+def test_no_passage_holds_nothing_but_what_leads_to_an_item() -> None:
+    text = (
+        f"# Tools\n\nThe current tools are:\n\n- **clean**: {'it removes one more file. ' * 50}\n- **query**: it asks."
+    )
+    first, *_, last = Splitter(64).passages(Document("", markdown_blocks(text), {}), "a.md")
+    assert (first.title, first.text[:30]) == ("Tools › clean", "clean: it removes one more fil")
+    assert (first.metadata["line"], last.metadata["line"]) == (5, 6)
+    assert last.text == "The current tools are:\n\nquery: it asks."
+
+
 def test_a_row_of_one_cell_says_what_the_rows_are_about() -> None:
     table = rows_text([["Zone", "Sales"], ["In 2022", ""], ["East", "4"], ["West", "5"]])
     document = Document("Sales", [Block(table, "table", line=4)], {})
