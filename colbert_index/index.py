@@ -279,7 +279,7 @@ class ColBERTIndex(Shared, Ranks):
         if position is None:
             return None
         held = self.positions[position]
-        return position if held is not None and (held.title, held.text) == (passage.title, passage.text) else None
+        return position if held is not None and held.text == passage.text else None
 
     @cached_property
     def bm25(self) -> Retriever:

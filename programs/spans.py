@@ -13,6 +13,7 @@ from dspy.utils.callback import with_callbacks
 from numpy.typing import NDArray
 
 from polyqa import colbert_index
+from polyqa.base.titles import told_apart
 from polyqa.base.values import Passage
 from polyqa.colbert_index import Reranker, Retriever
 
@@ -48,9 +49,8 @@ class Rerank:
 
 
 def search(retriever: Retriever, query: str, k: int) -> list[Passage]:
-    """Return the best ``k`` passages of a retriever."""
-    passages: list[Passage] = Retrieve(retriever, k)(query=query, k=k)
-    return passages
+    """Return the best ``k`` passages of a retriever, those of one title told apart by their metadata."""
+    return told_apart(Retrieve(retriever, k)(query=query, k=k))
 
 
 def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) -> list[Passage]:

@@ -9,7 +9,7 @@ from dspy.utils.callback import ACTIVE_CALL_ID, BaseCallback
 
 import polyqa
 from polyqa.base.values import Passage
-from polyqa.programs.spans import Rerank, Retrieve
+from polyqa.programs.spans import Rerank, Retrieve, search
 
 
 class Seen(BaseCallback):
@@ -65,3 +65,14 @@ def test_a_search_that_fails_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         program(question="When did Titanic come out?")
     (call,) = (call for call, instance, _ in seen.started if isinstance(instance, Retrieve))
     assert isinstance(seen.ended[call], polyqa.PolyqaError)
+
+
+def test_what_is_found_has_titles_that_tell_it_apart() -> None:
+    class Pumps:
+        def search(self, query: str, k: int) -> list[Passage]:
+            return [
+                Passage(pid=name, title="Pump", text=f"Press {key}.", metadata={"product": name})
+                for name, key in (("Heron", "green"), ("Falcon", "red"))
+            ]
+
+    assert [one.title for one in search(Pumps(), "How is the pump started?", 2)] == ["Pump (Heron)", "Pump (Falcon)"]
