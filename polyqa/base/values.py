@@ -25,7 +25,7 @@ class Passage(BaseModel):
         The relevance its retriever or reranker gave it; only comparable within one result list.
     metadata
         What else the corpus says of it, such as ``source``, ``page`` or ``date``. It is kept, filtered by and cited,
-        but not indexed. A language model sees of it what tells passages of one title apart (`titles.told_apart`).
+        but not indexed. What tells passages of one title apart stands behind the title in prompts (`programs.spans`).
     """
 
     model_config = ConfigDict(frozen=True)

@@ -1,6 +1,7 @@
 """What is left of a killed command is told apart; the processes are real."""
 
 import os
+import random
 import signal
 import time
 from contextlib import suppress
@@ -84,17 +85,26 @@ def test_a_full_disk_is_told_or_named(says: bool, held: str, home: Path, monkeyp
 
 
 def test_files_that_only_a_killed_command_leaves_are_litter(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = home.parent / "runs"
+    runs.touch()
+
     def work(home: Path) -> int:
+        with runs.open("a") as file:
+            file.write("x")
+        draft = home / f".out.{os.getpid()}"
+        draft.write_text("whole")
+        if runs.read_text() == "xx":
+            time.sleep(60)  # the second run is the one that is killed
         (home / ".out.lock").touch()
-        (home / f".out.{os.getpid()}").touch()
-        slowly(home, draft=False)
-        (home / f".out.{os.getpid()}").unlink()
+        draft.replace(home / "out")
         return 0
 
     (home / ".kept").touch()
-    tables, wrong = attack(home, commands(monkeypatch, work), count=3, seed=0)
-    (row,) = tables[""].rows
-    assert int(row[-1]) == len([one for one in wrong if "not clean: .out." in one]) > 0
+    (home / "out").write_text("old")
+    monkeypatch.setattr(random.Random, "uniform", lambda self, least, most: 2.0)
+    tables, wrong = attack(home, commands(monkeypatch, work), count=1, seed=0)
+    assert [row[2:] for row in tables[""].rows] == [["1", "1", "1", "1"]]
+    assert [one.partition(".out.")[0] for one in wrong] == ["write | kills after 2.00 s | not clean: "]
     (home / "a.tmp").touch()
     assert hidden(home) == {".kept", "a.tmp"}
 
