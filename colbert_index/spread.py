@@ -205,7 +205,7 @@ class SpreadIndex(ColBERTIndex):
         """Return the position of a passage, or ``None`` if this index holds no such id and text."""
         position = self._place(passage.pid)
         held = None if position is None else self.entries([position])[0].passage
-        return position if held is not None and (held.title, held.text) == (passage.title, passage.text) else None
+        return position if held is not None and held.text == passage.text else None
 
     def vectors(self, encoder_name: str) -> Any:
         """Return the stored sentence vectors, if they are of this encoder; rows are fetched as they are asked for."""

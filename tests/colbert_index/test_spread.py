@@ -105,6 +105,7 @@ def test_passages_vectors_and_positions_are_fetched_once(sharded: ColBERTIndex, 
     assert many.passage(passages[20].pid) == passages[20]
     assert many.position(passages[39]) == 39
     assert many.position(passages[39].model_copy(update={"text": "changed"})) is None
+    assert many.position(passages[39].model_copy(update={"title": "told apart"})) == 39
     with pytest.raises(KeyError, match="unknown"):
         many.passage("unknown")
     rows = many.vectors(encoder.name)

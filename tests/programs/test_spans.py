@@ -115,5 +115,10 @@ def test_what_tells_nothing_apart_is_not_shown(one: dict[str, Any], other: dict[
     assert told(("Pump", one), ("Pump", other)) == ["Pump", "Pump"]
 
 
+def test_a_field_that_one_of_them_lacks_tells_nothing() -> None:
+    fields = {"product": "Heron"}, {"product": "Falcon"}, {"kind": "manual"}
+    assert told(*(("Pump", of) for of in fields)) == ["Pump"] * 3
+
+
 def test_without_a_title_there_is_no_namesake() -> None:
     assert told(("", {"product": "Heron"}), ("", {"product": "Falcon"})) == ["", ""]
