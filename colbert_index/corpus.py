@@ -18,9 +18,12 @@ from polyqa.base.values import MetadataValue, Passage
 
 CorpusSource = str | Path | Iterable[Passage | Mapping[str, Any] | str]
 
-IDS = ("pid", "id", "_id", "docid", "doc_id", "passage_id", "chunk_id", "kilt_id", "wikipedia_id")
+IDS = ("pid", "id", "_id", "docid", "doc_id", "docno", "passage_id", "chunk_id", "kilt_id", "wikipedia_id")
 TITLES = ("title", "wikipedia_title", "document_title", "page_title")
-TEXTS = ("text", "passage", "contents", "content", "body", "page_content", "paragraph", "chunk", "context")
+TEXTS = (
+    *("text", "passage", "contents", "content", "body", "page_content", "paragraph", "chunk", "context"),
+    *("passage_text", "paragraph_text", "chunk_text", "segment"),
+)
 _DOCUMENTS = ("documents", "docs", "ctxs")  # of a question: of RAMDocs, ALCE, DPR
 _HEADERLESS = ("id", "text", "title")
 _NAMED = 8  # columns in a summary
@@ -236,10 +239,11 @@ def _passages_of(record: Record, number: int) -> Iterator[Record]:
             if isinstance(value, Mapping):
                 value = {"id": f"{own}-{place}"} | {key: value[key] for key in ("id", *TITLES, *TEXTS) if key in value}
             yield Record(f"{record.where}, document {place}", value)
-    elif isinstance(paragraphs := row.get("paragraphs"), list):  # an article of SQuAD
+    elif isinstance(paragraphs := row.get("paragraphs"), list):  # an article of SQuAD, a question of MuSiQue
         for place, one in enumerate(paragraphs, 1):
-            text = one.get("context") if isinstance(one, Mapping) else one
-            yield Record(f"{record.where}, paragraph {place}", {"title": row.get("title"), "text": text})
+            value = one if isinstance(one, Mapping) else {"text": one}
+            value = {"text": None} | {key: value[key] for key in (*TITLES, *TEXTS) if key in value}
+            yield Record(f"{record.where}, paragraph {place}", {"title": row.get("title")} | value)
     elif question and isinstance(context, list) and all(isinstance(one, list) and len(one) == 2 for one in context):
         for title, text in context:  # HotpotQA
             yield Record(record.where, {"title": title, "text": text})

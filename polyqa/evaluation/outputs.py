@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.rows import excerpt
+from polyqa.base.rows import as_id, excerpt, read_text
 from polyqa.base.values import Interpretation, Passage, Sources
 from polyqa.base.work import AT_ONCE, Failure
 from polyqa.metrics.gold import Question
@@ -18,7 +18,8 @@ from polyqa.replies import parse_interpretations
 from .records import Record
 from .scoring import JudgeError, Output, Scored, Scorer
 
-_ANSWER_KEYS = ("answer", "long_answer", "prediction", "output", "generated_answer")
+_ANSWER_KEYS = ("prediction", "output", "generated_answer", "answer", "long_answer")
+"""The last two may hold the gold answer beside one of the others, as in ALCE's results."""
 _ID_KEYS = ("id", "_id", "sample_id", "example_id", "question_id", "qid")
 
 
@@ -30,8 +31,8 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
     path
         One of
 
-        - JSON lines with an ``id`` and an ``answer`` (also ``long_answer``, ``prediction``,
-          ``output``), and if there are any ``interpretations`` (question and answer each),
+        - JSON lines with an ``id`` and an ``answer`` (or ``prediction``, ``output``, ``generated_answer``; an
+          ``answer`` beside these is the gold one), and if there are any ``interpretations`` (question and answer each),
           ``passages`` (or ``docs``: texts, or title and text) and ``universe`` (all passages that were retrieved, if
           these are not the same); polyqa's predictions.jsonl is of this kind;
         - a JSON list of such objects, or an object that has the list as ``data`` (ALCE's results);
@@ -49,14 +50,8 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
         That shows the first bad record.
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise PolyqaError(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise PolyqaError(f"{path} is not UTF-8 ({error.reason} at byte {error.start}).") from error
     outputs: dict[str, Output | None] = {}
-    for where, key, value in _records(path, text):
+    for where, key, value in _records(path, read_text(path)):
         try:
             own, output = _output(key, value)
         except (ValueError, TypeError) as error:
@@ -103,15 +98,16 @@ def _output(key: str | None, value: Any) -> tuple[str, Output | None]:
         own = key if key is not None else _first(value, _ID_KEYS)
         if own is None:
             raise ValueError(f"no id (one of {', '.join(_ID_KEYS)})")
+        own = as_id(own)
         if value.get("error") is not None and {"gold_readings", "scores"} <= value.keys():
-            return str(own), None  # a failed `records.Record`
+            return own, None  # a failed `records.Record`
         answer = next((value[name] for name in _ANSWER_KEYS if isinstance(value.get(name), str)), None)
         readings = _interpretations(value.get("interpretations"))
         if answer is None and value.get("interpretations") is None:
             raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS)}) and no interpretations")
         shown = "docs" if value.get("passages") is None else "passages"  # of ALCE's results
         passages, universe = (_passages(value.get(name), name) for name in (shown, "universe"))
-        return str(own), Output(answer, readings, passages, universe, _sources(value.get("sources")))
+        return own, Output(answer, readings, passages, universe, _sources(value.get("sources")))
     if key is None:
         raise ValueError("expected an object")
     if value is None:

@@ -182,8 +182,13 @@ def test_a_duplicate_names_both_lines(write: Write) -> None:
             b"1\ta\n2\tcaf\xe9\n",
             r"c\.tsv: line 2: this is not UTF-8 .*iconv -f WINDOWS-1252 -t UTF-8 c\.tsv > utf8-c\.tsv",
         ),
+        ("c.tsv", "Привет мир\t1\n".encode("cp1251"), r"line 1: this is not UTF-8 text; if 'Ïðèâåò ìèð"),
+        ("c.csv", "id,text\n1,橋は完成した\n".encode("shift_jis"), r"line 2: this is not UTF-8 text"),
+        ("c.jsonl", '{"text": "Grün"}\n'.encode("utf-16")[:-3], r"this is no whole UTF-16 text"),
         ("c.tsv", "1\ta\n2\n", r"c\.tsv: line 2: 1 columns, expected id <TAB> text <TAB> title: '2'"),
         ("c.tsv", "1\ta\tb\tc\n", r"c\.tsv: line 1: 4 columns"),
+        ("c.tsv", "1\ta\tT\n2\tb\tc\tT\n", r"c\.tsv: line 2: 4 columns"),
+        ("c.csv", "id,text\n1,a,b\n", r"c\.csv: line 2: 3 columns, expected id, text:"),
         ("c.tsv", "id\ttext\n1\ta\tb\n", r"c\.tsv: line 2: 3 columns, expected id <TAB> text:"),
         ("c.tsv", "id\ttext\n", r"c\.tsv holds no passage"),
         ("c.csv", "1,a\n", r"c\.csv: line 1: the first line must name the columns \(one of .*\): 1,a"),
@@ -234,6 +239,14 @@ def test_parquet_is_read_by_its_columns(tmp_path: Path) -> None:
         Passage(pid="1", title="T", text="first"),
         Passage(pid="2", text="second"),
     ]
+    odd = {"ID": [1.0, 2.0], "Title": [["Tea"], ["Iced", "tea"]], "TEXT": [b"Green.", b"Black."]}
+    pq.write_table(pa.table(odd), tmp_path / "odd.parquet")
+    pq.write_table(pa.table({"id": [1], "text": [["Green.", " Hot."]]}), tmp_path / "sentences.parquet")
+    assert [(one.pid, one.title, one.text) for one in read_corpus(tmp_path / "odd.parquet")] == [
+        ("1", "Tea", "Green."),
+        ("2", "Iced tea", "Black."),
+    ]
+    assert read_corpus(tmp_path / "sentences.parquet") == [Passage(pid="1", text="Green. Hot.")]
     pq.write_table(pa.table({"more": [1]}), tmp_path / "none.parquet")
     with pytest.raises(PolyqaError, match=r"none\.parquet: record 1: no text"):
         read_corpus(tmp_path / "none.parquet")
@@ -331,6 +344,13 @@ PUBLIC: dict[str, tuple[str, str | bytes, list[tuple[str | None, str, str, dict[
     ),
     "CSV of Excel in Europe": ("c.csv", "id;text\n7;Hot, or cold.\n", [("7", "", "Hot, or cold.", {})]),
     "UTF-16": ("c.tsv", "0\tGrün.\n1\tRot.\n".encode("utf-16"), [("0", "", "Grün.", {}), ("1", "", "Rot.", {})]),
+    "UTF-16 of a table": (
+        "c.csv",
+        "id;text;title\n7;Grün.;Tee\n".encode("utf-16"),
+        [("7", "Tee", "Grün.", {})],
+    ),
+    "UTF-16 of lines": ("c.jsonl", '{"id": 7, "text": "Grün."}\n'.encode("utf-16-be"), [("7", "", "Grün.", {})]),
+    "UTF-32": ("c.tsv", "0\tGrün.\n".encode("utf-32"), [("0", "", "Grün.", {})]),
     "UTF-16 without a mark": ("c.tsv", "0\tGreen.\n".encode("utf-16-le"), [("0", "", "Green.", {})]),
     "a carriage return in a text": (
         "c.tsv",
@@ -338,6 +358,24 @@ PUBLIC: dict[str, tuple[str, str | bytes, list[tuple[str | None, str, str, dict[
         [("0", "", "Green tea.", {}), ("1", "", "Red.", {})],
     ),
     "carriage returns only": ("c.tsv", "0\tGreen.\r1\tRed.\r", [("0", "", "Green.", {}), ("1", "", "Red.", {})]),
+    "carriage returns only, in a table": (
+        "c.csv",
+        "id,text\r7,Green.\r8,Red.\r",
+        [("7", "", "Green.", {}), ("8", "", "Red.", {})],
+    ),
+    "carriage returns only, in lines": (
+        "c.jsonl",
+        '{"id": 7, "text": "Green."}\r{"id": 8, "text": "Red."}\r',
+        [("7", "", "Green.", {}), ("8", "", "Red.", {})],
+    ),
+    "empty cells": ("c.csv", "id,title,text\n,,Green.\n", [(None, "", "Green.", {})]),
+    "TREC": ("c.jsonl", '{"docno": "t1", "segment": "Green."}\n', [("t1", "", "Green.", {})]),
+    "names in capitals": ("c.csv", "DocId,TITLE,Passage_Text\n7,Tea,Green.\n", [("7", "Tea", "Green.", {})]),
+    "MuSiQue": (
+        "c.jsonl",
+        '{"id": "q", "paragraphs": [{"idx": 0, "title": "Tea", "paragraph_text": "Green."}], "question": "Hot?"}\n',
+        [(None, "Tea", "Green.", {})],
+    ),
     "gzip": ("c.jsonl.gz", gzip.compress(b'{"id": 1.0, "text": "Green."}\n'), [("1", "", "Green.", {})]),
     "DSPy": (
         "wiki.abstracts.2017.jsonl",
@@ -357,6 +395,8 @@ PUBLIC: dict[str, tuple[str, str | bytes, list[tuple[str | None, str, str, dict[
     ),
     "NaN": ("c.jsonl", '{"id": NaN, "title": NaN, "text": "Green.", "x": NaN}\n', [(None, "", "Green.", {})]),
     "MongoDB": ("c.jsonl", '{"_id": {"$oid": "5f"}, "text": "Green."}\n', [("5f", "", "Green.", {})]),
+    "MongoDB, a number": ("c.jsonl", '{"_id": {"$numberLong": "5"}, "text": "Green."}\n', [("5", "", "Green.", {})]),
+    "MongoDB, of another kind": ("c.json", '[{"_id": {"$uuid": "5f"}, "text": "Green."}]', [("5f", "", "Green.", {})]),
     "LangChain": (
         "c.jsonl",
         '{"page_content": "Green.", "metadata": {"source": "a.pdf", "page": 1, "loc": {"x": 2}}}\n',
@@ -445,6 +485,14 @@ def test_objects_of_python_as_they_are(tmp_path: Path) -> None:
     tables = (frame, frame.to_dict("records"), frame.itertuples(index=False), frame.set_index("id"))
     for source in (*tables, pa.Table.from_pandas(frame), data, tmp_path / "one"):
         assert read_corpus(source) == [tea, black], source
+    missing = pd.DataFrame({"id": pd.array([1, None], dtype="Int64"), "title": pd.array(["Tea", None], dtype="string")})
+    missing["text"], missing["day"] = ["Green.", "Black."], [pd.NaT, pd.Timestamp("2024-01-02")]
+    assert [(one.pid, one.title, one.metadata) for one in read_corpus(missing)] == [
+        ("1", "Tea", {}),
+        (black.pid, "", {"day": "2024-01-02T00:00:00"}),
+    ]
+    titled = pd.DataFrame({"id": [1.0], "title": [np.array(["Tea"])], "text": [["Green.", "Hot."]]})
+    assert read_corpus(titled) == [Passage(pid="1", title="Tea", text="Green. Hot.")]
     assert [passage.text for passage in read_corpus(frame["text"])] == ["Green.", "Black."]
     for several in (splits, tmp_path / "several"):
         assert read_corpus(Corpus(several, split="dev")) == [black]

@@ -77,9 +77,20 @@ def read(folder: Path, content: str | bytes | Any) -> dict[str, Output]:
             },
         ),
         ("\ufeff" + '{"a": "grün\u2028"}', {"a": Output("grün\u2028")}),
+        ('{"a": "grün"}'.encode("utf-16"), {"a": Output("grün")}),
+        ('{"a": "grün"}'.encode("utf-32"), {"a": Output("grün")}),
+        ('{"id": "a", "answer": "grün"}\n'.encode("utf-16-le"), {"a": Output("grün")}),
+        # ids as pandas and MongoDB write them
+        ('{"id": 1.0, "answer": "x"}', {"1": Output("x")}),
+        ('{"_id": {"$oid": "5f"}, "answer": "x"}', {"5f": Output("x")}),
+        ('{"_id": {"$numberLong": "5"}, "answer": "x"}', {"5": Output("x")}),
+        # what a system answered, beside the gold answer
+        ('{"args": {}, "data": [{"sample_id": -7, "answer": "gold", "output": "x", "docs": []}]}', {"-7": Output("x")}),
+        ('{"id": "a", "long_answer": "gold", "prediction": "x"}', {"a": Output("x")}),
+        ('{"id": "a", "generated_answer": "x", "answer": "gold"}', {"a": Output("x")}),
     ],
 )
-def test_every_documented_format_is_read(content: str, outputs: dict[str, Output], tmp_path: Path) -> None:
+def test_every_documented_format_is_read(content: str | bytes, outputs: dict[str, Output], tmp_path: Path) -> None:
     assert read(tmp_path, content) == outputs
 
 
@@ -95,7 +106,7 @@ def test_every_documented_format_is_read(content: str, outputs: dict[str, Output
         ('{"a": 5}', "key 'a': not a list of interpretations: 5"),
         ('{"a": [{"question": "Which?"}]}', "key 'a': not an interpretation"),
         ('[{"answer": "x"}]', r"record 1: no id \(one of id, _id, sample_id"),
-        ('[{"id": "a"}]', r"record 1: no answer \(one of answer, long_answer.*and no interpretations"),
+        ('[{"id": "a"}]', r"record 1: no answer \(one of prediction, output.*and no interpretations"),
         ('[{"id": "a", "answer": 5}]', "no answer"),
         ('{"id": "a", "answer": "x"}\n{"id": "b"', r"line 2 is not JSON .*: {\"id\": \"b\""),
         ('[{"id": "a", "answer": "x"}, {"id": "a", "answer": "y"}]', "record 2: a second output for question 'a'"),
@@ -106,7 +117,7 @@ def test_every_documented_format_is_read(content: str, outputs: dict[str, Output
         ('[{"id": "a", "answer": "x", "passages": [{"title": "t"}]}]', "passage 1 has no text"),
         ('[{"id": "a", "answer": "x", "passages": ["t", 5]}]', "passage 2 has no text"),
         ('[{"id": "a", "answer": "x", "interpretations": "several of them"}]', "no interpretation found"),
-        (b'{"a": "\xff"}', "is not UTF-8 .*at byte 7"),
+        (b'{"a": "\xff"}', "line 1: this is not UTF-8 text"),
         ("[" * 100_000, "nested too deeply"),
         ('{"a": "x"}\n' + "[" * 100_000, "line 2 is not JSON"),
     ],
@@ -117,9 +128,9 @@ def test_what_cannot_be_read_is_shown(content: str | bytes, told: str, tmp_path:
     assert len(str(caught.value)) < 700
 
 
-@pytest.mark.parametrize("name", ["missing.json", "."])
-def test_a_file_that_is_none_is_named(name: str, tmp_path: Path) -> None:
-    with pytest.raises(PolyqaError, match="cannot be read"):
+@pytest.mark.parametrize(("name", "told"), [("missing.json", "cannot be read"), (".", "this is a folder")])
+def test_a_file_that_is_none_is_named(name: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match=told):
         read_outputs(tmp_path / name)
 
 
