@@ -61,9 +61,7 @@ def build_command(
 
     Run the same command again to resume, and to repeat failed passages. Exit code 3 if some passages failed.
     """
-    from polyqa.base.languages import MODELS_READ, corpus_language
     from polyqa.base.text import counted
-    from polyqa.colbert_index import ColBERTIndex
     from polyqa.evaluation.progress import showing
     from polyqa.question_building import build_questions
     from polyqa.questions import QuestionSettings
@@ -83,10 +81,6 @@ def build_command(
             overwrite=overwrite,
         )
     say(f"{database.manifest.counts}: {database.path}")
-    if database.manifest.counts.passages and not len(database):
-        language = corpus_language([passage.text for passage in ColBERTIndex(index).passages])
-        why = f"The passages look {language}: {MODELS_READ}" if language else "None of their sentences gave a question."
-        say(f"no question was made. {why}", err=True)
     if failed := database.manifest.counts.failed:
         say(f"{counted(failed, 'passage')} failed. The same command repeats them.", err=True)
         raise typer.Exit(WITH_FAILURES)

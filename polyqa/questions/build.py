@@ -11,6 +11,7 @@ import dspy
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.files import require_no_links
+from polyqa.base.languages import MODELS_READ, corpus_language
 from polyqa.base.ledger import remove_ledger
 from polyqa.base.text import counted
 from polyqa.base.values import Passage
@@ -106,10 +107,10 @@ def build_questions(
     with replacing(target) as work:
         generation = generate(passages, journal=journal, step=step)
         if not generation.questions:
-            raise PolyqaError(
-                f"No question came of the {counted(len(passages), 'passage')} of {index.name} ({generation.counts}); "
-                "another language model (--lm) may find some."
-            )
+            language = corpus_language([passage.text for passage in passages])
+            why = f"They look {language}: {MODELS_READ}" if language else "Another language model (--lm) may find some."
+            read = f"{counted(len(passages), 'passage')} of {index.name} ({generation.counts})"
+            raise PolyqaError(f"No question came of the {read}. {why}")
         _require_same_passages(index)
         write_database(work, generation, index, encoder)
     if not generation.counts.failed and generation.others.isdisjoint(passage.pid for passage in index.passages):

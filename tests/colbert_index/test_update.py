@@ -191,3 +191,15 @@ def test_an_id_of_several_digits_is_one_id(copy_index: Callable[[], Path]) -> No
     with pytest.raises(PolyqaError, match="holds no passage '12'"):
         remove_passages(index, 12)
     assert len(remove_passages(index, [1, "59"])) == len(index) - 2
+
+
+@pytest.mark.parametrize("kind", [tuple, set, frozenset, dict.fromkeys, iter, "generator", "array"])
+def test_ids_come_in_any_iterable(kind: object, copy_index: Callable[[], Path]) -> None:
+    more = [Passage(pid=pid, text=f"A passage of number {pid}.") for pid in ("1", "2", "12", "59")]
+    index = add_passages(ColBERTIndex(copy_index()), more)
+    if kind == "generator":
+        ids: object = (pid for pid in ("12", "59"))
+    else:
+        ids = np.array([12, 59]) if kind == "array" else kind(["12", "59"])  # type: ignore[operator]
+    left = remove_passages(index, ids)  # type: ignore[arg-type]
+    assert {passage.pid for passage in index.passages} - {passage.pid for passage in left.passages} == {"12", "59"}
