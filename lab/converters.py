@@ -109,7 +109,13 @@ def held(path: Path) -> Held:
             import openpyxl
 
             book = openpyxl.load_workbook(path, data_only=True)
-            cells = (str(cell) for sheet in book for row in sheet.values for cell in row if cell is not None)
+            cells = (
+                str(cell).removesuffix(".0")
+                for sheet in book
+                for row in sheet.values
+                for cell in row
+                if cell is not None
+            )
             return Held.of(cells, 0, len(book.sheetnames))
         case ".docx":
             import docx
@@ -124,7 +130,7 @@ def held(path: Path) -> Held:
             import pptx
 
             slides = pptx.Presentation(str(path)).slides
-            texts = ("".join(one.itertext()) for slide in slides for one in slide._element.iter("{*}p"))
+            texts = (one.xpath("string()") for slide in slides for one in slide._element.iter("{*}p"))
             tables = sum(shape.has_table for slide in slides for shape in slide.shapes)
             return Held.of(texts, sum(slide.shapes.title is not None for slide in slides), tables)
     return Held.of(())
@@ -138,7 +144,7 @@ def read(markdown: str) -> Held:
 
 def _run(python: str, script: str, arguments: Iterable[object]) -> list[Any]:
     command = [python, "-c", script, *map(str, arguments)]
-    lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return [json.loads(line) for line in lines if line.startswith("[")]
 
 

@@ -22,6 +22,7 @@ _LONGEST_FRONT_MATTER = 1 << 16  # characters
 _LARGEST = 1 << 63  # the first whole number that SQLite does not take
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
 _ADMONITION = re.compile(r"( *)(?:!!!|\?\?\?\+?|===)\s+(?:[\w-]+(?:\s+[\w-]+)*)?\s*(?:\"([^\"]*)\")?\s*")
+_DEFINITION = re.compile(r"( *): {1,3}(\S.*)")
 _SHORTCODE = re.compile(
     r"\{\{[<%].*?[%>]\}\}|^ *\{%.*%\} *$|^ *:{3,} *(?:\{?[\w-]+\}?)?|\{[\w:+-]+\}(?=`)|^\([\w.-]+\)=$"
 )
@@ -148,7 +149,7 @@ def _is_furniture(children: "Sequence[Token]", shown: str) -> bool:
 
 
 def _flat(text: str) -> str:
-    """Return Markdown, in as many lines, without what site generators add to it; admonitions become paragraphs."""
+    """Return Markdown without what site generators add to it, in as many lines; definitions become paragraphs."""
     lines, fence = text.split("\n"), ""
     for at, line in enumerate(lines):
         mark = re.match(r" *(```+|~~~+)", line)
@@ -156,11 +157,24 @@ def _flat(text: str) -> str:
             fence = "" if fence else mark[1]
         elif not fence and (match := _ADMONITION.fullmatch(line)):
             lines[at] = f"{match[1]}{match[2]}:" if match[2] else ""
-            end = indented_end(lines, at + 1, len(match[1]))
-            lines[at + 1 : end] = [match[1] + body for body in dedent("\n".join(lines[at + 1 : end])).split("\n")]
+            _move_out(lines, at + 1, match[1])
+        elif not fence and (match := _DEFINITION.fullmatch(line)):
+            lines[at] = match[1] + match[2]
+            blank = next((row for row in range(at + 1, len(lines)) if not lines[row].strip()), len(lines))
+            _move_out(lines, blank, match[1])
+            if at and re.match(r" *[^\s#].*\w *$", lines[at - 1]):
+                lines[at - 1] = f"{lines[at - 1].rstrip()}:"
         elif not fence:
             lines[at] = _ATTRIBUTES.sub(r"\1", _SHORTCODE.sub("", line))
     return "\n".join(lines)
+
+
+def _move_out(lines: list[str], begin: int, indent: str) -> None:
+    """Give the lines that are indented further this indent."""
+    body = "\n".join(lines[begin : indented_end(lines, begin, len(indent))])
+    if body:
+        moved = [indent + line for line in dedent(body).split("\n")]
+        lines[begin : begin + len(moved)] = moved
 
 
 def indented_end(lines: Sequence[str], begin: int, indent: int) -> int:

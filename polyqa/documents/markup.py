@@ -8,7 +8,9 @@ from textwrap import dedent
 from .markdown import indented_end
 
 _FENCE = "~~~~~~"
-_DIRECTIVE = re.compile(r"^( *)\.\. (?:([\w:-]+)::|(\[[^\]]+\]|_[^:\n]*:|\|[^|]+\| .*|(?!\S+::)[^_\[|\s].*|$))(.*)$")
+_DIRECTIVE = re.compile(
+    r"^( *)\.\.(?: |$)(?:([\w:-]+)::|(\[[^\]]+\]|_[^:\n]*:|\|[^|]+\| .*|(?!\S+::)[^_\[|\s].*|$))(.*)$"
+)
 _CODE = re.compile("code(-block)?|sourcecode|parsed-literal|math|productionlist|prompt|doctest|testcode|console")
 _WITHOUT_TEXT = re.compile(
     "toctree|contents|index|image|figure|meta|raw|(literal)?include|(py:)?(current)?module|highlight|(default-)?role|"
@@ -83,8 +85,15 @@ def rst_as_markdown(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    shown = _ROLE.sub(lambda match: _role_text(match) + "\n" * match[0].count("\n"), text)
+    shown = _ROLE.sub(_role_lines, text)
     return re.sub(r"(?m)^#", r"\\#", _REFERENCE.sub(r"\1", shown)).replace("\0", "#")
+
+
+def _role_lines(match: re.Match[str]) -> str:
+    """Return the text of a role in as many lines, none of them empty: that would end the paragraph."""
+    text = " ".join(_role_text(match).split())
+    lines = match[0].count("\n")
+    return "\u200b\n" * (lines - text.count(" ")) + text.replace(" ", "\n", lines)
 
 
 def _role_text(match: re.Match[str]) -> str:
@@ -164,6 +173,8 @@ def _table(lines: Sequence[str]) -> list[str]:
     new, spans = True, False
     for line in lines[1:]:
         cells = [line[begin:end].strip(" |+" if grid else " ") for begin, end in zip(cuts, ends, strict=True)]
+        if grid and line.count("|") == len(cuts) + 1:  # its bars may stand beside the borders'
+            cells = [cell.strip() for cell in line.split("|")[1:-1]]
         ruled = [re.fullmatch(r"[-=+ ]*[-=][-=+ ]*", cell) is not None for cell in cells]
         cells = ["" if rule else cell for cell, rule in zip(cells, ruled, strict=True)]
         if any(cells) and (not rows or (new and not any(ruled)) or (not grid and cells[0])):

@@ -27,7 +27,7 @@ from .folder import Documents, holds_documents
 from .splitting import Splitter
 
 _STATE = ".documents.json"
-_READING = 4  # raised whenever documents are read in another way: the next sync then converts all files again
+_READING = 5  # raised whenever documents are read in another way: the next sync then converts all files again
 _AT_ONCE = 2_000  # passages that an interrupted sync loses at most
 
 

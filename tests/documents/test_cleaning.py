@@ -204,6 +204,8 @@ def test_a_plain_text_has_headings_lines_and_drawings() -> None:
         (".. comment\n   goes on\n\n.. _label:\n\nText", ["Text."]),
         (".. method:: save(x)\n   :async:\n\n   Saves.", ["save(x).", "Saves."]),
         (".. program-output:: fly --help", []),
+        ("..\n  A comment\n  # goes on\n\nText", ["Text."]),
+        ("See `the\nguide <g>`__\nof the\n`sea\n<s>`__\nnow.", ["See the guide of the sea now."]),
         ("Two\nlines::\n\n   .. note:: kept\n\nText", ["Two lines:", ".. note:: kept", "Text."]),
         (".. versionadded:: 2.0", ["New in version 2.0."]),
         ("See :ref:`the\nguide <g>` of :func:`~a.b.c`, `here <x>`_, Falcon_.", ["See the guide of c, here, Falcon."]),
@@ -236,6 +238,8 @@ def test_headings_of_restructuredtext_have_the_levels_of_their_adornments() -> N
         "====  =======\nBird  Prey\n====  =======\nHawk  a hare\n      or two\nÖwl   mouse\n====  =======\n",
         "+------+--------+\n| Bird | Prey   |\n+======+========+\n| Hawk | a hare |\n|      | or two |\n"
         "+------+--------+\n| Öwl  | mouse  |\n+------+--------+\n",
+        "+------+--------+\n| Bird | Prey   |\n+======+========+\n| Hawk   | a hare or two |\n"
+        "+------+--------+\n| Öwl | mouse   |\n+------+--------+\n",
         ".. csv-table::\n   :header: Bird, Prey\n\n   Hawk, a hare or two\n   Öwl, mouse\n",
         ".. list-table::\n   :header-rows: 1\n\n   * - Bird\n     - Prey\n   * - Hawk\n     - a hare\n       or two\n"
         "   * - Öwl\n     - mouse\n",
@@ -283,8 +287,24 @@ def test_front_matter_and_what_site_generators_add_to_markdown() -> None:
         "{% raw %}\nText\n\n::: tip\nMore\n:::": ["Text", "More"],
         "(label)=\n```{note}\n:class: x\n\nSee {ref}`it`.\n```": ["See it."],
         "<script>\nx\n</script>\n\nText": ["Text"],
+        "#### `A=<n>`\n\n: How\nmany.\n\n    !!! tip\n\n        Few.\n\n    Defaults to 1": [
+            "A=<n>",
+            "How many.",
+            "Few.",
+            "Defaults to 1",
+        ],
+        "Hawk\n: A bird.\n\nTime: 9": ["Hawk: A bird.", "Time: 9"],
     }.items():
         assert [text.strip(" ") for text in texts(markdown_blocks(text))] == expected, text
+
+
+@pytest.mark.parametrize(
+    "added", ["!!! info\nBody", "!!! info\n", ": Body", "Term\n: Body\n\n    More", "=== tab\n\n    x"]
+)
+def test_what_is_taken_away_moves_no_line(added: str) -> None:
+    blocks = markdown_blocks(f"{added}\n\n# Title\n\nText")
+    lines = added.count("\n") + 1
+    assert [(block.text, block.line) for block in blocks[-2:]] == [("Title", lines + 2), ("Text", lines + 4)]
 
 
 def test_rows_of_terms_and_meanings_have_no_header() -> None:
