@@ -29,6 +29,7 @@ _NUMBER_BEHIND = re.compile(r"\b(\d{1,4})\W*$")
 _NUMBERED = re.compile(r"^\W*(?:page\s*)?\d{1,4}\b\s*(?:of|/)?\s*|\s*\b\d{1,4}\W*$", re.IGNORECASE)
 _ROMAN = re.compile(r"[ivxlc]+", re.IGNORECASE)
 _SECTION_NUMBER = re.compile(r"(?:\d+|[A-Z](?=\.\d))(?:\.\d+)*(?=\.?\s+\S)")
+_DATE = re.compile(r"\w+\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4}|\d{1,2}(?:st|nd|rd|th|\.)? \w+\.?,? \d{4}")
 _EDGE = 2  # blocks, or lines, at the top and the bottom of a page that may be running ones
 _LONGEST_RUNNING = 150  # characters
 _LEAST_PAGES = 3
@@ -275,7 +276,8 @@ def _is_heading_text(block: Block) -> bool:
     ragged = len(lines) > 2 and min(map(len, lines[:-1])) < max(map(len, lines)) * 0.7
     words = re.findall(r"[^\W\d_]+" if _is_numbered(block) else r"[^\W\d_]{3,}", text)
     letters = sum(map(len, words)) * 2 > len(text.replace(" ", ""))
-    return letters and not ragged and len(text) <= _LONGEST_HEADING and not text.endswith((",", "=", "("))
+    fits = len(text) <= _LONGEST_HEADING and not text.endswith((",", "=", "("))
+    return letters and not ragged and fits and _DATE.fullmatch(text) is None
 
 
 def _without_contents(blocks: Sequence[Block]) -> list[Block]:

@@ -77,6 +77,13 @@ def test_a_formula_or_a_part_of_a_sentence_is_no_heading() -> None:
     assert printed_blocks([]) == []
 
 
+@pytest.mark.parametrize("date", ["February 20, 2023", "20 February 2023", "3. März 2021", "Sept. 1st, 2020"])
+def test_a_date_is_no_heading(date: str) -> None:
+    headings = [Block("Falcons", "heading", 1, page=1), Block(date, "heading", 1, page=1)]
+    blocks = printed_blocks([*headings, Block("Falcons fly.", page=1)])
+    assert [(block.text, block.kind) for block in blocks[:2]] == [("Falcons", "heading"), (date, "text")]
+
+
 def sized(text: str, size: float, kind: Kind = "heading", level: int = 2, page: int = 1) -> Block:
     return Block(text, kind, level if kind == "heading" else 0, page=page, size=size)
 
