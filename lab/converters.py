@@ -157,10 +157,8 @@ def compare(
 ) -> None:
     """Compare what converters keep of files, and what they weigh."""
     printed = [path for path in files if path.suffix == ".pdf"]
-    of_pdf = {
-        path: text for path, (text, _) in zip(printed, _run(pypdf, _CONVERT["pypdf"] + _READ, printed), strict=True)
-    }
-    holding = [Held.of([of_pdf[path]]) if path in of_pdf else held(path) for path in files]
+    of_pdf = iter(_run(pypdf, _CONVERT["pypdf"] + _READ, printed) if printed else ())
+    holding = [Held.of(next(of_pdf)[:1]) if path in printed else held(path) for path in files]
     rows = []
     for name, _, python in (one.partition("=") for one in converters):
         found = _run(python, _CONVERT[name] + _READ, files)
