@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
@@ -91,10 +91,7 @@ class Splitter:
             if lead and len(split) > 1:  # else a passage might hold nothing but the lead
                 lead, blocks = 0, part.blocks
                 split = self.split(full_title, "\n\n".join(block.text for block in blocks))
-            starts, at = [], 0
-            for block in blocks:
-                starts.append(at)
-                at += len(block.text) + 2
+            starts = [0, *accumulate(len(block.text) + 2 for block in blocks)]
             for start, text in split:
                 number = max(bisect_right(starts, start) - 1, lead)
                 block = blocks[number]
@@ -104,14 +101,9 @@ class Splitter:
                 if block.page is not None:
                     place["page"] = block.page
                 elif block.line is not None:
-                    inside = text_before(block.text, start - starts[number])
-                    place["line"] = block.line + (inside if block.kind in ("code", "table") else 0)
+                    before = block.text[: max(0, start - starts[number])]
+                    place["line"] = block.line + (before.count("\n") if block.kind in ("code", "table") else 0)
                 yield Passage(pid="", title=full_title, text=text, metadata={**document.metadata, **place})
-
-
-def text_before(text: str, end: int) -> int:
-    """Return how many lines of a text end before a character."""
-    return text.count("\n", 0, max(0, end))
 
 
 def _first_heading(blocks: Sequence[Block]) -> str:

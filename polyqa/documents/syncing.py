@@ -6,7 +6,6 @@ another way, all files are converted again; no passage is encoded again that is 
 on that was interrupted.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -171,5 +170,5 @@ def _read_state(index: ColBERTIndex) -> _State:
 
 
 def _write_state(index: ColBERTIndex, splitter: Splitter, files: Mapping[str, tuple[str, list[str]]]) -> None:
-    state = {"tokens": splitter.tokens, "overlap": splitter.overlap, "reading": _READING, "files": files}
-    write_atomically(index.path / _STATE, json.dumps(state, ensure_ascii=False).encode())
+    state = _State(tokens=splitter.tokens, overlap=splitter.overlap, reading=_READING, files=dict(files))
+    write_atomically(index.path / _STATE, state.model_dump_json().encode())

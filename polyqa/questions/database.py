@@ -288,13 +288,8 @@ def _batches(
     for begin in range(0, len(questions), size):
         batch = questions[begin : begin + size]
         vectors = encoder.encode([question.question for question in batch])
-        yield pa.RecordBatch.from_arrays(
-            [
-                pa.array(range(begin, begin + len(batch)), pa.int64()),
-                pa.array([question.question for question in batch], pa.string()),
-                pa.array([question.answers for question in batch], pa.list_(pa.string())),
-                pa.array([question.pids for question in batch], pa.list_(pa.string())),
-                pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1), pa.float32()), dimensions),
-            ],
-            schema=_schema(dimensions),
-        )
+        rows = [
+            {"number": number, **question.model_dump(), "vector": vector}
+            for number, (question, vector) in enumerate(zip(batch, vectors, strict=True), begin)
+        ]
+        yield pa.RecordBatch.from_pylist(rows, schema=_schema(dimensions))
