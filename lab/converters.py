@@ -122,9 +122,8 @@ def held(path: Path) -> Held:
 
             document = docx.Document(str(path))
             texts = (paragraph.xpath("string()") for paragraph in document.element.body.iter("{*}p"))
-            headings = sum(
-                one.style is not None and one.style.name[:5] in ("Headi", "Title") for one in document.paragraphs
-            )
+            styles = [str(one.style.name) for one in document.paragraphs if one.style]
+            headings = sum(style.startswith(("Heading", "Title")) for style in styles)
             return Held.of(texts, headings, len(document.tables))
         case ".pptx":
             import pptx
@@ -206,8 +205,8 @@ def build(folder: Path, json_file: JsonFile = None) -> None:
             "`polyqa index build`": [sys.executable, "-m", "polyqa", "index", "build", folder, "--name", target],
         }
         rows = []
-        for name, command in steps.items():
-            cpu, clock, memory = _took(command)
+        for name, step in steps.items():
+            cpu, clock, memory = _took(step)
             rows.append([name, f"{cpu:,.0f}", f"{1_000 * cpu / len(paths):,.0f}", f"{clock:,.0f}", f"{memory:,}"])
             typer.echo(rows[-1], err=True)
         passages = len(ColBERTIndex(target))
