@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from polyqa.base.languages import MODELS_READ
+from polyqa.colbert_index.store import checkpoint_home
 
 Run = Callable[..., tuple[int, str, str]]
 TEXTS = {
@@ -24,7 +25,12 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("language", TEXTS)
-def test_a_corpus_and_a_question_of_another_language(language: str, run: Run, tmp_path: Path) -> None:
+def test_a_corpus_and_a_question_of_another_language(
+    language: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "checkpoints").symlink_to(checkpoint_home())
+    monkeypatch.setenv("POLYQA_HOME", str(tmp_path / "home"))  # where `adapt` puts its index
     corpus, index = tmp_path / "corpus.jsonl", tmp_path / "index"
     rows = [{"id": str(n), "text": TEXTS[language].format(n=n)} for n in range(50, 56)]
     corpus.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
