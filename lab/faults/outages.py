@@ -24,13 +24,14 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
+from polyqa.cli.errors import NOTHING_DONE, WITH_FAILURES
 from polyqa.extractive import embedded_lm
 from polyqa.language_models import embedded_engine
 from polyqa.loading import load, warm_up
 
 from ..results import JsonFile, Measured, Table, command_line, merged, report, stored_tables, today
 from .damage import Subject, undamaged
-from .forks import ended
+from .forks import ended, said
 from .kills import Command, Usual, answers_in, start
 from .lm import FAILURES, FaultyServer, faulty_server
 
@@ -51,13 +52,13 @@ class Trial:
 def _run(one: Command, home: Path, server: FaultyServer) -> Trial:
     printed, before = home.with_name("printed.txt"), server.answered
     code = ended(start(one, home, printed), _LONGEST)
-    return Trial(code, printed.read_text(encoding="utf-8") if printed.exists() else "", server.answered - before)
+    return Trial(code, said(printed), server.answered - before)
 
 
 def _usual(one: Command, base: Path, place: Path, server: FaultyServer) -> tuple[Usual, int]:
     home = Path(shutil.copytree(base, place / "home", symlinks=True))
     run = _run(one, home, server)
-    if run.code:
+    if run.code != 0:
         raise RuntimeError(f"The undisturbed command failed with code {run.code}: {run.printed}")
     return Usual(0.0, 0, undamaged(Subject(home, one.outcome))), run.answered
 
@@ -90,8 +91,8 @@ def attack(
                     with server.failing(FAILURES[failure], after=draw.randrange(requests)):
                         during = _run(one, home, server)
                     after = _run(one, home, server)
-                    same = not after.code and undamaged(Subject(home, one.outcome)) == usual.outcome
-                crashed = during.code not in (0, 2)
+                    same = after.code == 0 and undamaged(Subject(home, one.outcome)) == usual.outcome
+                crashed = during.code not in (0, NOTHING_DONE, WITH_FAILURES)
                 told = during.code == 0 or bool(during.printed.strip())
                 counts.update(trials=1, held=not crashed, told=told, finished=same, before=during.answered)
                 counts["again"] += max(0, during.answered + after.answered - requests)

@@ -1,5 +1,6 @@
 """Odd texts and names, full disks, folders that take nothing: each is told in a line and leaves nothing half made."""
 
+import json
 import os
 import re
 import resource
@@ -96,6 +97,50 @@ def test_an_answer_needs_no_place_to_write_to() -> None:
     code, out, err = command("ask", QUESTION, HOME="/proc/none", DSPY_CACHEDIR="/proc/none/cache")
     assert (code, err) == (0, "")
     assert "1997" in out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_the_encoding_of_a_terminal_lacks_is_a_question_mark_and_json_loses_nothing(encoding: str) -> None:
+    ask = ("ask", QUESTION, "--program", "rac")
+    code, out, err = command(*ask, PYTHONIOENCODING=encoding)
+    assert code == 0, err
+    assert "?" in out
+    assert "1997" in out
+    _, plain, _ = command(*ask, "--json")
+    code, out, err = command(*ask, "--json", PYTHONIOENCODING=encoding)
+    assert code == 0, err
+    assert out.isascii()
+    assert json.loads(out)["answer"] == json.loads(plain)["answer"]
+
+
+SURROUNDINGS: dict[str, dict[str, str]] = {
+    "locale C": {"LC_ALL": "C"},
+    "umask 077": {"umask": "077"},
+    "temporary files on another disk": {"TMPDIR": "/dev/shm"},
+    "a home that is read-only": {"HOME": "/proc"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("surroundings", SURROUNDINGS.values(), ids=SURROUNDINGS)
+def test_an_index_of_own_documents_is_built_and_asked_wherever_people_are(
+    surroundings: dict[str, str], tmp_path: Path
+) -> None:
+    documents = tmp_path / "my papers ä"
+    documents.mkdir()
+    (documents / "möwe.md").write_text("# Möwe\n\nThe lighthouse Möwe was built in 1867.", encoding="utf-8")
+    before = os.umask(int(surroundings.get("umask", "022"), 8))
+    try:
+        code, _, err = command("index", "build", str(documents), "--name", str(tmp_path / "an index"), **surroundings)
+        assert code == 0, err
+        code, out, err = command(
+            *("ask", "When was the lighthouse Möwe built?", "--index", str(tmp_path / "an index"), "--json"),
+            **surroundings,
+        )
+    finally:
+        os.umask(before)
+    assert code == 0, err
+    assert "1867" in json.loads(out)["answer"]
 
 
 @pytest.mark.slow
