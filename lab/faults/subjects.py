@@ -154,7 +154,7 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
         "compile": Command(
             lambda home: (
                 *("compile", "--program", "rac", "--out", home / "made", "--yes", "--threads", 2),
-                *("--train", home / "train.json", "--dev", home / "dev.json", "--test", home / "dev.json"),
+                *("--recipe", "labeled-few-shot", "--train", home / "train.json", "--dev", home / "dev.json"),
             ),
             lambda home: _saved(home / "made"),
         ),
