@@ -89,12 +89,12 @@ def write_questions(base: Path) -> None:
 
 def prepare_forks() -> None:
     """Load what forks share, in one thread: the threads of this process would not be theirs."""
+    prepare_colbert()
     torch.set_num_threads(1)
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # colbert, when it is imported, wants it otherwise
     # A progress bar's lock is a semaphore that forks share: one that is killed while it draws would hold it for ever.
     TqdmDefaultWriteLock.mp_lock = None
     tqdm.monitor_interval = 0
-    prepare_colbert()
 
 
 def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
