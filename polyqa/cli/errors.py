@@ -75,7 +75,8 @@ def _language_model_error(error: Exception) -> str | None:
         if limit := getattr(error, "cut_after", None):
             return f"the language model's reply was cut off after {limit:,} tokens{step}. Give it more (--max-tokens)."
         reply = " ".join(str(getattr(error, "lm_response", "")).split())[:160]
-        return f"the language model's reply could not be read{step}, it began: {reply!r}. Try again, or another model."
+        began = f"could not be read{step}, it began: {reply!r}" if reply else f"was empty{step}"
+        return f"the language model's reply {began}. Try again, or another model."
     if not isinstance(error, dspy_errors.LMError) and not isinstance(error, dspy.lm15.LM15Error):
         return None
     if isinstance(error, dspy_errors.LMError) and not isinstance(error, (CallTimeoutError, MissingReplyError)):
