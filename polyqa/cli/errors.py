@@ -68,20 +68,17 @@ def _language_model_error(error: Exception) -> str | None:
 
     from polyqa.lm.client import CallTimeoutError
     from polyqa.lm.errors import explain as explain_error
+    from polyqa.lm.errors import explain_unreadable
     from polyqa.lm.recorded import MissingReplyError
 
-    step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     if isinstance(error, dspy_errors.AdapterParseError):
-        if limit := getattr(error, "cut_after", None):
-            return f"the language model's reply was cut off after {limit:,} tokens{step}. Give it more (--max-tokens)."
-        reply = " ".join(str(getattr(error, "lm_response", "")).split())[:160]
-        began = f"could not be read{step}, it began: {reply!r}" if reply else f"was empty{step}"
-        return f"the language model's reply {began}. Try again, or another model."
+        explain_unreadable(error)
+        return str(error)
     if not isinstance(error, dspy_errors.LMError) and not isinstance(error, dspy.lm15.LM15Error):
         return None
     if isinstance(error, dspy_errors.LMError) and not isinstance(error, (CallTimeoutError, MissingReplyError)):
         explain_error(error)
-    return " ".join(str(error).split()) + step
+    return " ".join((*str(error).split(), *(f"({note})" for note in getattr(error, "__notes__", ()))))
 
 
 def disk_error(error: BaseException) -> str | None:

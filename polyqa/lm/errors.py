@@ -12,6 +12,7 @@ from dspy.utils import exceptions as dspy_errors
 from polyqa.base.keys import without_keys
 
 _LONGEST = 300  # characters of what a server says
+_BEGINNING = 160  # characters of a reply
 _CONTEXT = "exceed_context_size_error"  # llama.cpp's
 _HINTS: tuple[tuple[type[Exception], str, str], ...] = (
     (
@@ -86,6 +87,20 @@ def explain(error: dspy_errors.LMError, model: str = "", address: str | None = N
     text = " ".join(filter(None, (what, f"({where})" if where else ""))) + told + (f" {advice}" if advice else "")
     error.message, error.explained = text, True
     error.args = (f"[{named}] {text}" if (named := model or error.model) else text,)
+
+
+def explain_unreadable(error: dspy_errors.AdapterParseError) -> None:
+    """Rewrite the error of a reply that could not be read, in place: the step, how the reply began, what to do."""
+    if getattr(error, "explained", False):
+        return
+    step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    reply = " ".join(str(error.lm_response or "").split())[:_BEGINNING]
+    if limit := getattr(error, "cut_after", None):
+        what, advice = f"was cut off after {limit:,} tokens{step}", "Give it more (--max-tokens)."
+    else:
+        what = f"could not be read{step}, it began: {reply!r}" if reply else f"was empty{step}"
+        advice = "Try again, or another model."
+    error.args, error.explained = (f"the language model's reply {what}. {advice}",), True
 
 
 @dataclass
