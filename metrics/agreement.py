@@ -1,11 +1,15 @@
 """Whether two short answers say the same, in other words: for judges and feedback, not for scores."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 
 from .text import normalize_answer, several
 from .token_f1 import token_f1
 
 _AGREE = 0.5
+_COUNTED = "one two three four five six seven eight nine ten eleven twelve"
+_ORDERED = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
+_FIGURES = {word: str(n) for names in (_COUNTED, _ORDERED) for n, word in enumerate(names.split(), 1)}
 
 
 def agree(answer: str, others: Sequence[str]) -> bool:
@@ -13,11 +17,14 @@ def agree(answer: str, others: Sequence[str]) -> bool:
 
     They share half of their tokens (token F1 ≥ 0.5), and the numbers of one are among those of the
     other: ``4 November 2001`` is not ``16 November 2001``, but may be ``November 2001``. Of several answers
-    in one, separated by semicolons (`text.several`), all of one side must be among those of the other.
+    in one, separated by semicolons (`text.several`), all of one side must be among those of the other. Numbers up to
+    twelve may be words: ``eighth`` is ``season 8``, and ``first season`` is not ``second season``.
 
     >>> agree("4 November 2001", ["16 November 2001"]), agree("November 2001", ["16 November 2001"])
     (False, True)
     >>> agree("gold; silver", ["silver"]), agree("gold; silver", ["silver; bronze"])
+    (True, False)
+    >>> agree("the eighth", ["season 8"]), agree("the first season", ["the second season"])
     (True, False)
     """
     own = several(answer)
@@ -29,13 +36,16 @@ def _among(some: Sequence[str], all_: Sequence[str]) -> bool:
 
 
 def _same(one: str, other: str) -> bool:
-    return token_f1(one, [other]) >= _AGREE and _numbers_fit(one, other)
+    one, other = _in_figures(one), _in_figures(other)
+    left, right = _numbers(one), _numbers(other)
+    return token_f1(one, [other]) >= _AGREE and (left <= right or right <= left)
 
 
-def _numbers_fit(left: str, right: str) -> bool:
-    one, other = set(_numbers(left)), set(_numbers(right))
-    return one <= other or other <= one
+def _in_figures(text: str) -> str:
+    """Return a text in lower case, with its numbers in figures: "the 8th", "the eighth" and "eight" as "8"."""
+    tokens = (re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", token) for token in normalize_answer(text).split())
+    return " ".join(_FIGURES.get(token, token) for token in tokens)
 
 
-def _numbers(text: str) -> Iterable[str]:
-    return (token for token in normalize_answer(text).split() if any(letter.isdigit() for letter in token))
+def _numbers(text: str) -> set[str]:
+    return {token for token in text.split() if any(letter.isdigit() for letter in token)}

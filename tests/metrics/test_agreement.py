@@ -21,6 +21,11 @@ from polyqa.metrics.agreement import agree
         ("Nagano; Turin", "Turin; Vancouver", False),
         ("Ann; Bob; Cid; Dan; Eve", "Eve", True),
         ("Steins;Gate", "Gate", False),
+        ("ten", "10", True),
+        ("eighth season", "season 8", True),
+        ("the 8th", "eighth", True),
+        ("First Republic", "Second Republic", False),
+        ("two", "3", False),
     ],
 )
 def test_answers_agree_in_words_and_numbers(answer: str, other: str, same: bool) -> None:

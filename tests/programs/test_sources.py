@@ -70,6 +70,17 @@ def reading(answer: str, pid: str | None, question: str = ASKED) -> Interpretati
         ([of(A, title="Mill (Kiel)"), of(OTHER, title="Mill (Rome)")], ("a",), []),
         ([A, Passage(pid="p", text=f"{OTHER.text} Others say 1902.")], ("a", "p"), []),  # says both
         ([A, Passage(pid="short", text="The Harrow Mill was opened in 1885.")], ("a",), [("1885", ("short",))]),
+        # Another event of the same thing, in a sentence of its own.
+        (
+            [
+                A,
+                Passage(
+                    pid="rail", text="A railway reached the Harrow Mill in 1885. The Lund brothers sold it in Kiel."
+                ),
+            ],
+            ("a",),
+            [],
+        ),
     ],
 )
 def test_who_says_so_and_who_says_otherwise(
