@@ -7,6 +7,7 @@ from typing import Literal
 from polyqa.base.text import counted
 from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.extractive.planted import as_evidence
 from polyqa.metrics.text import around, names_and_numbers, sentence_at, stems
 from polyqa.models import SpanReader
 from polyqa.reports.marks import places
@@ -75,13 +76,13 @@ def unnamed(question: str, passages: Sequence[Passage]) -> list[str]:
 
 def closest(question: str, passages: Sequence[Passage], reader: SpanReader) -> list[str]:
     """Return the sentences of passages in which an answer is likeliest, quoted, with title and number."""
-    texts = [passage.text for passage in passages[:_READ]]
+    read = [as_evidence(passage) for passage in passages[:_READ]]
+    readings = reader.read([(question, passage.text) for passage in read], keep=SPANS)
     found: list[tuple[float, str]] = []
-    for number, read in enumerate(reader.read([(question, text) for text in texts], keep=SPANS), 1):
-        passage = passages[number - 1]
-        for span in read.spans:
+    for number, (passage, reading) in enumerate(zip(read, readings, strict=True), 1):
+        for span in reading.spans:
             quoted = f"“{around(sentence_at(passage.text, span.start), span.start)}” [{number}]"
-            found.append((read.null_score - span.score, _titled(passage.title or passage.place or "", quoted)))
+            found.append((reading.null_score - span.score, _titled(passage.title or passage.place or "", quoted)))
     return list(dict.fromkeys(quoted for _, quoted in sorted(found, key=lambda one: one[0])))[:CLOSEST]
 
 
@@ -91,7 +92,7 @@ def _titled(title: str, quoted: str) -> str:
 
 def unsure(readings: Sequence[Interpretation], passages: Sequence[Passage], answer: str) -> str:
     """Return what is said where no reading is sure, in lines: their sentences, else the program's ``answer``."""
-    by_pid = {passage.pid: (number, passage) for number, passage in enumerate(passages, 1)}
+    by_pid = {passage.pid: (number, as_evidence(passage)) for number, passage in enumerate(passages, 1)}
     quoted: dict[str, None] = {}
     for reading in readings:
         number, passage = by_pid.get(reading.pid or "", (0, None))

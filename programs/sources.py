@@ -11,6 +11,7 @@ from polyqa.base.values import Interpretation, Otherwise, Passage, Sources
 from polyqa.extractive.answer_kinds import answer_kind, fits_kind, names_and_figures
 from polyqa.extractive.answers import whole_answer
 from polyqa.extractive.evidence import says_something
+from polyqa.extractive.planted import as_evidence
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import content_words, normalize_words, sentences, split_title, words
 from polyqa.models import SpanReader
@@ -145,9 +146,11 @@ def _read(question: str, passages: Sequence[Passage], reader: SpanReader) -> lis
     """Return the answers that the reader finds, each with its passage."""
     kind = answer_kind(question)
     claims = []
-    for passage, reading in zip(passages, reader.read([(question, one.text) for one in passages]), strict=True):
+    texts = [as_evidence(passage).text for passage in passages]
+    read = reader.read([(question, text) for text in texts])
+    for passage, text, reading in zip(passages, texts, read, strict=True):
         if reading.spans and reading.spans[0].score - reading.null_score >= _MARGIN:
-            answer = whole_answer(question, passage.text, reading.spans[0])
+            answer = whole_answer(question, text, reading.spans[0])
             if fits_kind(answer, kind) and says_something(answer, question) and len(answer.split()) <= _LONGEST:
                 claims.append((answer, passage))
     return claims

@@ -10,6 +10,7 @@ import dspy
 
 from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import Reranker, Retriever
+from polyqa.extractive.planted import as_evidence
 from polyqa.lm.probabilities import probability_of_yes
 from polyqa.lm.sampling import GREEDY_SAMPLING
 from polyqa.metrics.agreement import agree
@@ -251,7 +252,8 @@ class Spanwise(RetrievingProgram):
         question
             The question.
         passages
-            Those retrieved, the best first. Those far from the best one in score are left out.
+            Those retrieved, the best first. Those far from the best one in score are left out, as are the sentences of
+            each that speak to a language model.
 
         Returns
         -------
@@ -260,7 +262,7 @@ class Spanwise(RetrievingProgram):
         """
         best = max((passage.score for passage in passages), default=0.0)
         near = [(passage, passage.score / best if best > 0 else 1.0) for passage in passages]
-        near = [(passage, share) for passage, share in near if share >= _RELEVANT]
+        near = [(as_evidence(passage), share) for passage, share in near if share >= _RELEVANT]
         readings = self.reader.read([(question, passage.text) for passage, _ in near], keep=_READ)
         marked = []
         for (passage, share), reading in zip(near, readings, strict=True):

@@ -2,8 +2,8 @@
 
 import re
 
-from polyqa.base.values import BAR
-from polyqa.lm.harmless import MARKED
+from polyqa.base.values import BAR, Passage
+from polyqa.lm.harmless import MARKED, harmless
 from polyqa.metrics.text import sentences
 
 # A part of a prompt: what follows it in the passage pretends to be somebody else's.
@@ -59,3 +59,10 @@ def without_orders(text: str) -> str:
     if not _ORDER.search(text):
         return text
     return " ".join(one.text for one in sentences(text) if not _ORDER.search(one.text)).strip()
+
+
+def as_evidence(passage: Passage) -> Passage:
+    """Return a passage with nothing but what may be evidence: `name_in` its title, its text `without_orders`."""
+    title, text = name_in(harmless(passage.title)), without_orders(harmless(passage.text))
+    same = (title, text) == (passage.title, passage.text)
+    return passage if same else passage.model_copy(update={"title": title, "text": text})

@@ -19,8 +19,8 @@ export function problem(error, again) {
     const tick = () => { told.textContent = `Asking again in ${left} s`; };
     const leave = h("button", {
       type: "button", class: "plain",
-      onclick: () => { stop(); told.textContent = "Not asked again."; leave.remove(); retry.focus(); },
-    }, "Do not");
+      onclick: () => { stop(); told.textContent = "It is not asked again."; leave.remove(); retry.focus(); },
+    }, "Do not ask again");
     timer = setInterval(() => {
       left -= 1;
       tick();
