@@ -150,14 +150,29 @@ def _number(name: str) -> int:
 
 
 def _release(lock: int, folder: Path) -> None:
-    """Let a version go; whoever is the last to hold one that is out of force removes it."""
+    """Let a version go; whoever is the last to hold one that is out of force removes it.
+
+    What a killed process has begun to remove goes with it: no command may write to this index ever again.
+    """
     os.close(lock)  # not unlocked: a fork may go on with it
     index = folder.parent.parent
     with suppress(OSError, PolyqaError):  # such as where nothing may be written: then the next writer removes it
         current = version_in_force(index)
-        if current is not None and _number(folder.name) < _number(current):
+        outdated = current is not None and _number(folder.name) < _number(current)
+        if outdated or _begun_to_remove(index):
             require_no_links(index / VERSIONS)
+            _finish_removing(index)
+        if current is not None and outdated:
             _remove_unless_held(folder, index / VERSIONS / current)
+
+
+def _begun_to_remove(index: Path) -> list[Path]:
+    return list((index / VERSIONS).glob(f"{_GONE}*"))
+
+
+def _finish_removing(index: Path) -> None:
+    for leftover in _begun_to_remove(index):
+        shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _held(folder: Path) -> Held | None:
@@ -213,8 +228,7 @@ def new_version(index: Path) -> Iterator[Path]:
 
 def _remove_old(index: Path) -> None:
     """Remove versions that are neither in force nor held, and the files of the time before versions."""
-    for leftover in (index / VERSIONS).glob(f"{_GONE}*"):
-        shutil.rmtree(leftover, ignore_errors=True)
+    _finish_removing(index)
     try:
         current = version_in_force(index)
     except IndexFaultError:

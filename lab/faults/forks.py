@@ -53,6 +53,11 @@ def fork(work: Callable[[], object], printed: Path) -> int:
             os._exit(code)
 
 
+def said(printed: Path) -> str:
+    """Return what a fork printed into a file; nothing if it was killed."""
+    return printed.read_text(encoding="utf-8") if printed.exists() else ""
+
+
 def outcome_of(work: Callable[[], Any]) -> Outcome:
     """Do something here and return how it ended; an error that is no user's mistake is a crash."""
     out = StringIO()

@@ -36,9 +36,9 @@ from polyqa.cli.app import fail
 
 from ..results import JsonFile, Measured, Table, command_line, merged, report, stored_tables, today
 from .damage import Subject, trial, undamaged
-from .forks import ended, fork
+from .forks import ended, fork, said
 
-_LONGEST = 120  # seconds
+_LONGEST = 600  # seconds
 _A_BUG, _REFUSED = 1, 2  # exit codes
 _EARLIER = 0.8
 _REST = ["readable", "finished as undisturbed", "litter"]
@@ -177,7 +177,7 @@ def _without_space(base: Path, folder: Path, one: Command, most: int) -> str:
     shutil.copytree(base, folder, symlinks=True)
     printed = folder.with_name("full.txt")
     code = ended(start(one, folder, printed, most), _LONGEST)
-    lines = printed.read_text(encoding="utf-8").strip()
+    lines = said(printed).strip()
     if code in (0, _REFUSED):
         return ""
     return f"code {code}: {lines[-300:]}"
@@ -193,7 +193,7 @@ def _faults(one: Command, folder: Path, usual: Usual) -> dict[str, str]:
     code = ended(start(one, folder, printed), _LONGEST)
     refuses_to_repeat = outcome == "harmless" and code == _REFUSED  # such as to delete what is deleted
     if (code and not refuses_to_repeat) or trial(subject, folder, usual.outcome)[0] != "harmless":
-        faults["finished"] = f"code {code}: {printed.read_text()[-300:]}"
+        faults["finished"] = f"code {code}: {said(printed)[-300:]}"
     elif left := hidden(folder) - usual.hidden:
         faults["clean"] = ", ".join(sorted(left))
     return faults
@@ -215,8 +215,8 @@ def _undisturbed(base: Path, one: Command) -> Usual:
         folder = Path(shutil.copytree(base, Path(place) / "home", symlinks=True))
         before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
         printed, begun = Path(place) / "printed.txt", time.monotonic()
-        if code := ended(start(one, folder, printed), _LONGEST):
-            raise RuntimeError(f"The undisturbed command failed with code {code}: {printed.read_text()}")
+        if (code := ended(start(one, folder, printed), _LONGEST)) != 0:
+            raise RuntimeError(f"The undisturbed command failed with code {code}: {said(printed)}")
         seconds = time.monotonic() - begun
         files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
         written = [path.stat().st_size for path in files if before.get(path) != path.stat().st_mtime_ns]

@@ -15,6 +15,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated
@@ -24,13 +25,14 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
+from polyqa.asking import ask
+from polyqa.cli.errors import NOTHING_DONE, WITH_FAILURES
 from polyqa.extractive import embedded_lm
 from polyqa.language_models import embedded_engine
-from polyqa.loading import load, warm_up
 
 from ..results import JsonFile, Measured, Table, command_line, merged, report, stored_tables, today
 from .damage import Subject, undamaged
-from .forks import ended
+from .forks import ended, said
 from .kills import Command, Usual, answers_in, start
 from .lm import FAILURES, FaultyServer, faulty_server
 
@@ -51,13 +53,13 @@ class Trial:
 def _run(one: Command, home: Path, server: FaultyServer) -> Trial:
     printed, before = home.with_name("printed.txt"), server.answered
     code = ended(start(one, home, printed), _LONGEST)
-    return Trial(code, printed.read_text(encoding="utf-8") if printed.exists() else "", server.answered - before)
+    return Trial(code, said(printed), server.answered - before)
 
 
 def _usual(one: Command, base: Path, place: Path, server: FaultyServer) -> tuple[Usual, int]:
     home = Path(shutil.copytree(base, place / "home", symlinks=True))
     run = _run(one, home, server)
-    if run.code:
+    if run.code != 0:
         raise RuntimeError(f"The undisturbed command failed with code {run.code}: {run.printed}")
     return Usual(0.0, 0, undamaged(Subject(home, one.outcome))), run.answered
 
@@ -90,8 +92,8 @@ def attack(
                     with server.failing(FAILURES[failure], after=draw.randrange(requests)):
                         during = _run(one, home, server)
                     after = _run(one, home, server)
-                    same = not after.code and undamaged(Subject(home, one.outcome)) == usual.outcome
-                crashed = during.code not in (0, 2)
+                    same = after.code == 0 and undamaged(Subject(home, one.outcome)) == usual.outcome
+                crashed = during.code not in (0, NOTHING_DONE, WITH_FAILURES)
                 told = during.code == 0 or bool(during.printed.strip())
                 counts.update(trials=1, held=not crashed, told=told, finished=same, before=during.answered)
                 counts["again"] += max(0, during.answered + after.answered - requests)
@@ -114,7 +116,7 @@ def asked_commands(address: str, timeout: float) -> dict[str, Command]:
             lambda home: None,
         ),
         "answer": Command(
-            lambda home: ("answer", home / "asked.jsonl", "--out", home / "a.jsonl", "--program", "rac", *lm),
+            lambda home: ("answer", home / "asked.jsonl", "--out", home / "a.jsonl", "--program", "rac", "--yes", *lm),
             lambda home: answers_in(home / "a.jsonl"),
         ),
         "evaluate": Command(
@@ -146,21 +148,25 @@ def command(
     from .subjects import prepare_forks, write_questions
 
     os.environ["OPENAI_API_KEY"] = "none"
-    with tempfile.TemporaryDirectory() as place:
-        dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
-        prepare_forks()
-        warm_up(load("rac"), embedded_lm(embedded_engine()))  # the server's model, and what the forks share
-        base = Path(place) / "home"
-        base.mkdir()
-        write_questions(base)
-
-        def commands(address: str) -> Mapping[str, Command]:
-            return {name: one for name, one in asked_commands(address, timeout).items() if name in (only or [name])}
-
-        table, wrong = attack(base, commands, failure or list(FAILURES), count, seed)
-    typer.echo("\n".join(wrong), err=True)
     options = {"--count": count, "--failure": failure, "--timeout": f"{timeout:g}", "--seed": seed}
     words = command_line("lab.faults outages", options)
     about = f"A server that fails in one of {len(failure or FAILURES)} ways; {today()}."
-    tables = merged({"": table}, stored_tables(json_file) if only else {})
-    report(Measured(about=about, command=words, tables=tables), json_file)
+    tables = stored_tables(json_file) if only else {}
+    with tempfile.TemporaryDirectory() as place:
+        dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
+        prepare_forks()
+        # The server's model, and what the forks share; its first reply takes longer than a call may.
+        ask("When did Titanic come out?", program="rac", lm=embedded_lm(embedded_engine()))
+        base = Path(place) / "home"
+        base.mkdir()
+        write_questions(base)
+        for name in only or asked_commands("", timeout):
+            only_this = partial(_asked_command, name, timeout)
+            table, wrong = attack(base, only_this, failure or list(FAILURES), count, seed)
+            typer.echo("\n".join(wrong), err=True)
+            tables = merged({"": table}, tables)
+            report(Measured(about=about, command=words, tables=tables), json_file)
+
+
+def _asked_command(name: str, timeout: float, address: str) -> Mapping[str, Command]:
+    return {name: asked_commands(address, timeout)[name]}

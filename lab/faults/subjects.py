@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def made_subjects(folder: Path) -> Mapping[str, Subject]:
     The folders are made in a process of its own: threads that searching starts would not survive the forks of the
     trials. What is loaded here has answered nothing.
     """
-    _make(folder)
+    _make(folder, make_folders)
     encoder = Encoder()
     lm = embedded_lm(ExtractiveEngine(encoder=encoder, reader=Reader()))
     index = ColBERTIndex(folder / "index")
@@ -74,7 +74,7 @@ def made_subjects(folder: Path) -> Mapping[str, Subject]:
 
 def made_index(folder: Path) -> Path:
     """Make a small index, and load what forks share; nothing is searched here."""
-    _make(folder)
+    _make(folder, make_indexes)
     return folder / "index"
 
 
@@ -89,17 +89,17 @@ def write_questions(base: Path) -> None:
 
 def prepare_forks() -> None:
     """Load what forks share, in one thread: the threads of this process would not be theirs."""
+    prepare_colbert()
     torch.set_num_threads(1)
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # colbert, when it is imported, wants it otherwise
     # A progress bar's lock is a semaphore that forks share: one that is killed while it draws would hold it for ever.
     TqdmDefaultWriteLock.mp_lock = None
     tqdm.monitor_interval = 0
-    prepare_colbert()
 
 
 def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
     """Make the folder in which commands are killed, and the commands."""
-    _make(folder)
+    _make(folder, make_indexes)
     base = folder / "home"
     base.mkdir()
     passages = open_index().passages
@@ -154,7 +154,7 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
         "compile": Command(
             lambda home: (
                 *("compile", "--program", "rac", "--out", home / "made", "--yes", "--threads", 2),
-                *("--train", home / "train.json", "--dev", home / "dev.json", "--test", home / "dev.json"),
+                *("--recipe", "labeled-few-shot", "--train", home / "train.json", "--dev", home / "dev.json"),
             ),
             lambda home: _saved(home / "made"),
         ),
@@ -186,26 +186,33 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
     }
 
 
-def make_folders(folder: Path) -> None:
-    """Make a small index, a database of its questions, and a run."""
-    shipped, encoder, reader = open_index(), Encoder(), Reader()
-    lm = embedded_lm(ExtractiveEngine(encoder=encoder, reader=reader))
-    index = build_index(shipped.passages[:_PASSAGES], folder / "index", encoder=encoder, progress=False)
+def make_indexes(folder: Path) -> ColBERTIndex:
+    """Make a small index, and one of a folder of documents; return the first."""
+    encoder = Encoder()
+    index = build_index(open_index().passages[:_PASSAGES], folder / "index", encoder=encoder, progress=False)
     (folder / "documents").mkdir()
     for name, text in _DOCUMENTS.items():
         (folder / "documents" / name).write_text(text, encoding="utf-8")
     documents = Documents(folder / "documents")
     remember(build_index(documents, folder / "synced", encoder=encoder, progress=False), documents)
+    return index
+
+
+def make_folders(folder: Path) -> None:
+    """Make the same, a database of the index's questions, and a run."""
+    index, encoder, reader = make_indexes(folder), Encoder(), Reader()
+    lm = embedded_lm(ExtractiveEngine(encoder=encoder, reader=reader))
     build_questions(index, locally(lm, reader, threads=2), encoder=encoder, out=folder / "questions", limit=10)
     asked, scorer = load_questions("homonyms/dev", limit=3), make_scorer(judge=None)
     settings = RunIdentity(program="rac", lm=str(lm.model), reader=scorer.reader.name, questions="homonyms/dev", n=3)
-    program = load("rac", index=shipped)
+    program = load("rac", index=open_index())
     run_program(program, asked, lm=lm, scorer=scorer, folder=folder / "run", identity=settings, threads=2)
 
 
-def _make(folder: Path) -> None:
-    """Make the folders in a process of its own, and load what forks share."""
-    subprocess.run([sys.executable, "-m", __name__, str(folder)], check=True, capture_output=True)
+def _make(folder: Path, made: Callable[[Path], object]) -> None:
+    """Make folders in a process of its own, and load what forks share."""
+    code = f"import pathlib, sys; from {__name__} import {made.__name__} as make; make(pathlib.Path(sys.argv[1]))"
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True, capture_output=True)
     prepare_forks()
 
 
@@ -246,7 +253,3 @@ def _read(path: Path) -> list[Any]:
     """Return what a run holds."""
     run = open_run(path)
     return [run.settings and run.settings.model_dump(mode="json"), [one.model_dump(mode="json") for one in run.records]]
-
-
-if __name__ == "__main__":
-    make_folders(Path(sys.argv[1]))

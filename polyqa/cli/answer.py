@@ -118,7 +118,7 @@ def _report(answered: "Answered") -> None:
     parts = [counted(took.calls, "call"), f"{took.input_tokens + took.output_tokens:,} tokens"]
     if answered.dollars:
         parts.append(f"${answered.dollars:,.2f}")
-    say(f"{answered.path}: {counted(len(answered), 'answer')}, {', '.join(parts)}", err=True)
+    say(f"{answered.path}: {counted(len(answered) - len(failed), 'answer')}, {', '.join(parts)}", err=True)
     if failed:
         id, why = next(iter(failed.items()))
         say(

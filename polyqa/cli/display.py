@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .terminal import printable, say, say_json
+from .terminal import has_every_character, printable, say, say_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -140,4 +140,5 @@ def show_json(data: Any, *, lines: bool = False) -> None:
     """Print data as JSON, for people, or in one line."""
     import json
 
-    say_json(json.dumps(data, indent=None if lines else 2, ensure_ascii=False, default=str))
+    layout = None if lines else 2
+    say_json(json.dumps(data, indent=layout, ensure_ascii=not has_every_character(), default=str))

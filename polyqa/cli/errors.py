@@ -23,6 +23,12 @@ _FULL_IN_WORDS = re.compile(
     r"basic_ios::clear: iostream error",
     re.I,
 )
+_NO_MEMORY = (
+    "there is not enough memory here, or too little is allowed (ulimit -v, -u). Give it more; the same command goes on."
+)
+_NO_MEMORY_IN_WORDS = re.compile(
+    r"can(?:no|')t allocate memory|os error 12\b|bad_alloc|failed to map segment|can't start new thread", re.I
+)
 _REFUSED = {errno.EROFS: "is on a read-only disk", errno.EACCES: "is not readable or writable for you"}
 
 
@@ -47,7 +53,7 @@ def explain(error: Exception) -> tuple[str, int]:
     text = " ".join(str(error).split())
     if isinstance(error, PolyqaError):
         return text, 2
-    named = disk_error(error) or _language_model_error(error)
+    named = disk_error(error) or _language_model_error(error) or memory_error(error)
     if named is not None:
         return named, 2
     if isinstance(error, (ImportError, OSError)):
@@ -62,19 +68,17 @@ def _language_model_error(error: Exception) -> str | None:
 
     from polyqa.lm.client import CallTimeoutError
     from polyqa.lm.errors import explain as explain_error
+    from polyqa.lm.errors import explain_unreadable
     from polyqa.lm.recorded import MissingReplyError
 
-    step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     if isinstance(error, dspy_errors.AdapterParseError):
-        if limit := getattr(error, "cut_after", None):
-            return f"the language model's reply was cut off after {limit:,} tokens{step}. Give it more (--max-tokens)."
-        reply = " ".join(str(getattr(error, "lm_response", "")).split())[:160]
-        return f"the language model's reply could not be read{step}, it began: {reply!r}. Try again, or another model."
+        explain_unreadable(error)
+        return str(error)
     if not isinstance(error, dspy_errors.LMError) and not isinstance(error, dspy.lm15.LM15Error):
         return None
     if isinstance(error, dspy_errors.LMError) and not isinstance(error, (CallTimeoutError, MissingReplyError)):
         explain_error(error)
-    return " ".join(str(error).split()) + step
+    return " ".join((*str(error).split(), *(f"({note})" for note in getattr(error, "__notes__", ()))))
 
 
 def disk_error(error: BaseException) -> str | None:
@@ -94,6 +98,19 @@ def disk_error(error: BaseException) -> str | None:
             return f"the disk is full, or a file is at its size limit{where}. Free space; the same command goes on."
         if number in _REFUSED and name:
             return f"{name} {_REFUSED[number]}. Name another place, or change its permissions."
+    return None
+
+
+def memory_error(error: BaseException) -> str | None:
+    """Return in a line that this machine's memory, or a limit on it, is used up; ``None`` for any other error.
+
+    >>> memory_error(MemoryError())
+    'there is not enough memory here, or too little is allowed (ulimit -v, -u). Give it more; the same command goes on.'
+    """
+    for cause in _chain(error):
+        full = isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno == errno.ENOMEM)
+        if full or _NO_MEMORY_IN_WORDS.search(str(cause)):
+            return _NO_MEMORY
     return None
 
 

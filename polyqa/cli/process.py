@@ -12,7 +12,7 @@ from types import FrameType
 
 from .app import INTERRUPTED
 from .app import main as command_line
-from .terminal import say
+from .terminal import replace_lacking_characters, say
 
 _TO_STOP = 2.0  # seconds from Ctrl-C to the end of the command
 _TO_EXIT = 0.5  # seconds from there to the end of the process
@@ -46,6 +46,7 @@ def main() -> None:
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where Ctrl-C is to be ignored
         signal.signal(signal.SIGINT, interrupt)
+    replace_lacking_characters()
     try:
         command_line()
         code = 0

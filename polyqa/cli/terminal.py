@@ -1,10 +1,25 @@
 """What is printed: texts of anybody's without the characters by which they would steer a terminal."""
 
+import sys
+from io import TextIOWrapper
+
 import typer
 
 from polyqa.base.text import STEERING, SURROGATE, printable
 
-__all__ = ["printable", "say", "say_json"]
+__all__ = ["has_every_character", "printable", "replace_lacking_characters", "say", "say_json"]
+
+
+def has_every_character() -> bool:
+    """Return whether standard output takes all of Unicode."""
+    return sys.stdout.encoding.lower().startswith("utf")
+
+
+def replace_lacking_characters() -> None:
+    """Have question marks printed for what the encoding of a terminal lacks: by itself Python raises an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and not has_every_character():
+            stream.reconfigure(errors="replace")
 
 
 def say_json(text: str) -> None:

@@ -21,6 +21,7 @@ from dspy.utils.exceptions import AdapterParseError
 from polyqa.base.keys import error_line
 
 from .calls import Fallback, drop_unfinished, fallback_for
+from .errors import explain_unreadable
 from .exchanges import Exchange, exchanging
 from .long_answers import REFUSED, clean_reply
 from .recorded import attempt
@@ -283,6 +284,8 @@ class _Attempts:
     def _named(self, error: Exception) -> Exception:
         name = _field_of(error)
         error.add_note(f"step {self._step}" + (f", field {name}" if name else ""))
+        if isinstance(error, AdapterParseError):
+            explain_unreadable(error)
         return error
 
 

@@ -1,6 +1,7 @@
 """What a server's errors mean, by status and class, and what to do about each."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from dspy.utils import exceptions as dspy_errors
 from polyqa.base.keys import without_keys
 
 _LONGEST = 300  # characters of what a server says
+_BEGINNING = 160  # characters of a reply
 _CONTEXT = "exceed_context_size_error"  # llama.cpp's
 _HINTS: tuple[tuple[type[Exception], str, str], ...] = (
     (
@@ -55,7 +57,12 @@ _NOT_FOUND = (
     "the server has no such model or address",
     "Is the model's name right, and does --api-base end as the server wants it (mostly in /v1)?",
 )
+_NO_REPLY = (
+    "what the server sent is no reply of a language model",
+    "Does --api-base end as the server wants it (mostly in /v1)? Or does a proxy stand before it?",
+)
 _OTHER = ("the language model failed", "")
+_ADVICE = re.compile(r"\n\n|\. A gateway or proxy")  # from there on lm15 speaks to programmers
 
 
 def explain(error: dspy_errors.LMError, model: str = "", address: str | None = None) -> None:
@@ -72,14 +79,28 @@ def explain(error: dspy_errors.LMError, model: str = "", address: str | None = N
         return
     not_found = error.status == 404 and isinstance(error, dspy_errors.LMInvalidRequestError)
     hints = ((what, advice) for kind, what, advice in _HINTS if isinstance(error, kind))
-    what, advice = _NOT_FOUND if not_found else next(hints, _OTHER)
+    no_reply = error.status is not None and error.status < 400
+    what, advice = _NOT_FOUND if not_found else next(hints, _NO_REPLY if no_reply else _OTHER)
     where = " from ".join(part for part in (str(error.status or ""), address or "") if part)
-    said = " ".join(error.message.partition("\n\n")[0].split())  # the rest is lm15's advice to programmers
-    said = without_keys(said).rstrip(". ")
-    said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
-    text = what + (f" ({where})" if where else "") + (f": {said}." if said else ".") + (f" {advice}" if advice else "")
+    said = without_keys(" ".join(_ADVICE.split(error.message)[0].split())).rstrip(". ")
+    told = "." if not said else f": {said}." if len(said) <= _LONGEST else f": {said[:_LONGEST]}…"
+    text = " ".join(filter(None, (what, f"({where})" if where else ""))) + told + (f" {advice}" if advice else "")
     error.message, error.explained = text, True
     error.args = (f"[{named}] {text}" if (named := model or error.model) else text,)
+
+
+def explain_unreadable(error: dspy_errors.AdapterParseError) -> None:
+    """Rewrite the error of a reply that could not be read, in place: the step, how the reply began, what to do."""
+    if getattr(error, "explained", False):
+        return
+    step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    reply = " ".join(str(error.lm_response or "").split())[:_BEGINNING]
+    if limit := getattr(error, "cut_after", None):
+        what, advice = f"was cut off after {limit:,} tokens{step}", "Give it more (--max-tokens)."
+    else:
+        what = f"could not be read{step}, it began: {reply!r}" if reply else f"was empty{step}"
+        advice = "Try again, or another model."
+    error.args, error.explained = (f"the language model's reply {what}. {advice}",), True
 
 
 @dataclass

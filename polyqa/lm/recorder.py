@@ -318,12 +318,13 @@ class Recorder(Usage):
 def recording(lm: dspy.LM, program: dspy.Module | None = None) -> Iterator[Recorder]:
     """Run the block with a language model and record its calls, with the predictors of a program that made them.
 
-    The record is complete even if the block raises. Callbacks that the caller set stay in force.
+    The record is complete even if the block raises. Callbacks that the caller set stay in force. DSPy's trace is one of
+    this block: the one that all share by default keeps the inputs and the predictions of 10,000 calls.
     """
     recorder = Recorder()
     started = time.perf_counter()
     try:
-        with dspy.context(lm=lm), counting(recorder, program):
+        with dspy.context(lm=lm, trace=[]), counting(recorder, program):
             yield recorder
     finally:
         recorder.seconds = time.perf_counter() - started

@@ -1,3 +1,4 @@
+import gc
 import os
 import pickle
 import shutil
@@ -213,6 +214,21 @@ def test_leftovers_of_killed_writers_go_when_somebody_writes_beside_them(
     with FileLock(tmp_path / ".busy.lock"):
         add_passages(ColBERTIndex(copy_index()), [MARMOT])
     assert litter(tmp_path) == [".busy.building-3"]
+
+
+def test_what_a_killed_process_began_to_remove_goes_with_the_next_handle(copy_index: Callable[[], Path]) -> None:
+    path = copy_index()
+    index = add_passages(ColBERTIndex(path), [MARMOT])
+    begun = index.folder.with_name(".gone-000001-0123456789abcdef")
+    begun.mkdir()
+    (begun / "0.codes.pt").write_bytes(b"half")
+    with pytest.raises(PolyqaError, match="holds no passage"):
+        remove_passages(index, ["weasel"])
+    assert begun.exists()
+    del index
+    gc.collect()
+    assert not begun.exists()
+    assert kept(path) == ["2"]
 
 
 _ADD = """

@@ -71,6 +71,14 @@ def sent(usage: Usage) -> tuple[int, int, int]:
     return usage.requests, usage.input_tokens, usage.output_tokens
 
 
+def test_a_server_s_questions_do_not_gather_in_the_trace_that_all_share() -> None:
+    gathered = list(dspy.settings.trace)
+    with scripted(answer) as (lm, _), recording(lm):
+        ClosedBook()(question=QUESTION)
+        assert [inputs["question"] for _, inputs, _ in dspy.settings.trace] == [QUESTION]
+    assert dspy.settings.trace == gathered
+
+
 def test_calls_with_messages_replies_tokens_and_time() -> None:
     with scripted(answer, latency=0.05) as (lm, server):
         with recording(lm) as recorder:

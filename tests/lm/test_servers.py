@@ -136,6 +136,19 @@ def test_words_in_a_name_or_message_do_not_choose_what_is_said(name: str) -> Non
     assert "key variable" not in text
 
 
+@pytest.mark.parametrize("body", [b"<html><body>It works!</body></html>", b'{"id": "chatcmpl-1", "choices": ['])
+def test_a_page_or_half_a_reply_is_told_in_one_line_with_what_to_do(body: bytes) -> None:
+    with serve_bytes(lambda: [b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body]) as server:
+        text, code = explain(_raised(model("openai/m", server.base)))
+    assert code == 2
+    assert text.startswith(
+        "[openai/m] what the server sent is no reply of a language model (200 from http://127.0.0.1:"
+    )
+    assert body[:20].decode() in text
+    assert text.endswith("Does --api-base end as the server wants it (mostly in /v1)? Or does a proxy stand before it?")
+    assert "…" not in text
+
+
 def test_a_server_that_does_not_run_is_named() -> None:
     text, _ = explain(_raised(model("openai/m", "http://127.0.0.1:9/v1")))
     assert "cannot be reached (http://127.0.0.1:9/v1/chat/completions)" in text

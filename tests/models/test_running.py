@@ -170,3 +170,39 @@ def test_a_batch_takes_the_memory_of_the_one_before(environment: dict[str, str],
     )
     pages = 5 * 4 * 12 * 256  # of 4 kB
     assert (int(told.stdout) < pages / 10) is kept, told.stdout
+
+
+THREADS = """
+import ctypes, tempfile, threading
+from polyqa.models.running import keep_freed_memory
+
+keep_freed_memory()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.fdopen.restype = ctypes.c_void_p
+ready = threading.Barrier(17)
+
+
+def allocate():
+    libc.malloc(100_000)
+    ready.wait()
+
+
+threads = [threading.Thread(target=allocate) for _ in range(16)]
+for thread in threads:
+    thread.start()
+ready.wait()
+with tempfile.TemporaryFile() as file:
+    stream = libc.fdopen(file.fileno(), b"w")
+    libc.malloc_info(0, ctypes.c_void_p(stream))
+    libc.fflush(ctypes.c_void_p(stream))
+    file.seek(0)
+    print(file.read().count(b"<heap "))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="counts the heaps of glibc")
+def test_what_many_threads_have_freed_is_kept_in_two_heaps() -> None:
+    environment = {name: said for name, said in os.environ.items() if name not in MALLOC_VARIABLES}
+    words = [sys.executable, "-c", THREADS]
+    told = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    assert int(told.stdout) == 2

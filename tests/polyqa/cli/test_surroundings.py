@@ -1,5 +1,7 @@
 """Odd texts and names, full disks, folders that take nothing: each is told in a line and leaves nothing half made."""
 
+import errno
+import json
 import os
 import re
 import resource
@@ -8,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from openai_server import serve
@@ -98,6 +101,50 @@ def test_an_answer_needs_no_place_to_write_to() -> None:
     assert "1997" in out
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_the_encoding_of_a_terminal_lacks_is_a_question_mark_and_json_loses_nothing(encoding: str) -> None:
+    ask = ("ask", QUESTION, "--program", "rac")
+    code, out, err = command(*ask, PYTHONIOENCODING=encoding)
+    assert code == 0, err
+    assert "?" in out
+    assert "1997" in out
+    _, plain, _ = command(*ask, "--json")
+    code, out, err = command(*ask, "--json", PYTHONIOENCODING=encoding)
+    assert code == 0, err
+    assert out.isascii()
+    assert json.loads(out)["answer"] == json.loads(plain)["answer"]
+
+
+SURROUNDINGS: dict[str, dict[str, str]] = {
+    "locale C": {"LC_ALL": "C"},
+    "umask 077": {"umask": "077"},
+    "temporary files on another disk": {"TMPDIR": "/dev/shm"},
+    "a home that is read-only": {"HOME": "/proc"},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("surroundings", SURROUNDINGS.values(), ids=SURROUNDINGS)
+def test_an_index_of_own_documents_is_built_and_asked_wherever_people_are(
+    surroundings: dict[str, str], tmp_path: Path
+) -> None:
+    documents = tmp_path / "my papers ä"
+    documents.mkdir()
+    (documents / "möwe.md").write_text("# Möwe\n\nThe lighthouse Möwe was built in 1867.", encoding="utf-8")
+    before = os.umask(int(surroundings.get("umask", "022"), 8))
+    try:
+        code, _, err = command("index", "build", str(documents), "--name", str(tmp_path / "an index"), **surroundings)
+        assert code == 0, err
+        code, out, err = command(
+            *("ask", "When was the lighthouse Möwe built?", "--index", str(tmp_path / "an index"), "--json"),
+            **surroundings,
+        )
+    finally:
+        os.umask(before)
+    assert code == 0, err
+    assert "1867" in json.loads(out)["answer"]
+
+
 @pytest.mark.slow
 def test_a_full_disk_stops_a_compilation_which_then_goes_on(tmp_path: Path, small: dict[str, Path]) -> None:
     made = tmp_path / "made"
@@ -137,5 +184,33 @@ def test_wherever_the_disk_is_full_what_torch_says_of_it_is_known(most_bytes: in
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert explain(error.value) == (
         "the disk is full, or a file is at its size limit. Free space; the same command goes on.",
+        2,
+    )
+
+
+def _ends(error: BaseException) -> Callable[[], object]:
+    def raised() -> None:
+        raise error
+
+    return raised
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: torch.empty(10**17),
+        lambda: np.empty(10**17),
+        _ends(OSError(errno.ENOMEM, "Cannot allocate memory")),
+        _ends(RuntimeError("can't start new thread")),
+        _ends(ImportError("libtorch_cpu.so: failed to map segment from shared object")),
+    ],
+    ids=["torch", "numpy", "the system", "a thread", "a library"],
+)
+def test_memory_that_is_used_up_is_told_in_a_line(use: Callable[[], object]) -> None:
+    with pytest.raises((MemoryError, RuntimeError, OSError, ImportError)) as error:
+        use()
+    assert explain(error.value) == (
+        "there is not enough memory here, or too little is allowed (ulimit -v, -u). "
+        "Give it more; the same command goes on.",
         2,
     )

@@ -1,5 +1,6 @@
 """`polyqa serve` as a command: what they refuse, that they start, and how they stop."""
 
+import logging
 import os
 import re
 import shutil
@@ -146,3 +147,22 @@ def test_a_connection_is_kept_longer_than_clients_keep_it() -> None:
     kept_by_clients = httpx.Limits().keepalive_expiry
     assert kept_by_clients is not None
     assert run.server(app, "127.0.0.1", 0).config.timeout_keep_alive > kept_by_clients
+
+
+def test_what_fails_for_every_client_does_not_fill_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(run.time, "monotonic", lambda: now[0])
+    bounded, lines = run._Bounded(), []
+
+    def log(level: int) -> None:
+        record = logging.LogRecord("polyqa.web", level, "", 0, "it fails", (), None)
+        lines.extend([record.getMessage()] * bounded.filter(record))
+
+    for _ in range(1_000):
+        log(logging.ERROR)
+    assert lines == ["it fails"] * 30
+    log(logging.INFO)
+    assert len(lines) == 31
+    now[0] = 61.0
+    log(logging.ERROR)
+    assert lines[-1] == "(970 more problems were not logged) it fails"
