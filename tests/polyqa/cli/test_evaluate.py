@@ -263,7 +263,7 @@ def test_score_by_alces_rules(printed: Printed, ids: list[str], some: Path, tmp_
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (None, "theirs.json cannot be read"),
+        (None, "theirs.json: the file cannot be read: No such file"),
         ("[1]", "record 1: expected an object: 1"),
         ('{"nobody": "x"}', "ids that no question has, such as 'nobody'"),
         ("[" * 100_000, "nested too deeply"),

@@ -156,7 +156,8 @@ def test_what_fails_for_every_client_does_not_fill_the_log(monkeypatch: pytest.M
 
     def log(level: int) -> None:
         record = logging.LogRecord("polyqa.web", level, "", 0, "it fails", (), None)
-        lines.extend([record.getMessage()] * bounded.filter(record))
+        if bounded.filter(record):  # which may add to the message
+            lines.append(record.getMessage())
 
     for _ in range(1_000):
         log(logging.ERROR)
