@@ -27,6 +27,7 @@ from polyqa.programs.registry import REGISTRY
 from .results import HOME, Summary, read_measured, read_results
 
 _QUALITY = ("disambig_f1", "rouge_l", "str_em", "mrecall@5", "g_precision", "g_recall")
+_CONFLICTS = ("strict_exact_match", "wrong_told", "conflicts_shown", "noise_cited")  # of sets with wrong documents
 _AMOUNTS = ("readings", "length", "calls", "input_tokens", "output_tokens")
 
 
@@ -136,7 +137,7 @@ def answers(name: str) -> str:
     """Return the runs of a file of results, best DR first, with what they were made with."""
     results = read_results(name)
     first = results.runs[0]
-    known = [one for one in (*_QUALITY, *_AMOUNTS) if any(one in run.metrics for run in results.runs)]
+    known = [one for one in (*_CONFLICTS, *_QUALITY, *_AMOUNTS) if any(one in run.metrics for run in results.runs)]
     heads = ["program", "DR", f"against {results.baseline}", *(COLUMNS[one].label for one in known)]
     runs = sorted(results.runs, key=lambda run: -run.metrics["dr"].value)
     rows = (
