@@ -243,7 +243,9 @@ def rounded(value: Estimate | Difference) -> dict[str, Any]:
 
 def _command(settings: RunIdentity) -> str:
     source, index = settings.questions.split(", ")[0], (settings.index or "homonyms").split(" (")[0]
+    source, own, _ = source.partition(" over their own documents")
     words = ["polyqa evaluate", f"--program {settings.program}", f"--questions {source}"]
+    words += ["--own-documents"] if own else []
     words += [f"--index {index}"] if index != "homonyms" else []
     words += [f"--lm {settings.lm}"] if settings.lm != "polyqa/extractive" else []
     words += ["--judge none"] if settings.judge is None else []
