@@ -68,8 +68,10 @@ import sys, kreuzberg
 config = kreuzberg.ExtractionConfig(use_cache=False, output_format="markdown", include_document_structure=True,
                                     concurrency=kreuzberg.ConcurrencyConfig(max_threads=1))
 for path in sys.argv[1:]:
-    try: kreuzberg.extract_file_sync(path, config=config)
-    except Exception: pass
+    try:
+        kreuzberg.extract_file_sync(path, config=config)
+    except kreuzberg.KreuzbergError as error:  # what cannot be read costs itself, as in a build
+        print(f"{path}: {error}", file=sys.stderr)
 """
 _PASSAGES = "import sys; from polyqa.documents import Documents; print(sum(1 for _ in Documents(sys.argv[1])))"
 

@@ -51,10 +51,11 @@ def compare_sources(
     readings
         Cited, see `citation.cite`.
     passages
-        Those that were read.
+        Those that were read; what in them speaks to a language model says nothing.
     reader
         Is asked a reading's question of each passage about the same thing in which its answer does not stand.
     """
+    passages = [as_evidence(passage) for passage in passages]
     by_pid = {passage.pid: passage for passage in passages}
     cited = [(reading, by_pid[reading.pid]) for reading in readings if reading.pid in by_pid]
     known = frozenset(content_words(" ".join([question, *(reading.answer for reading in readings)])))
@@ -146,11 +147,9 @@ def _read(question: str, passages: Sequence[Passage], reader: SpanReader) -> lis
     """Return the answers that the reader finds, each with its passage."""
     kind = answer_kind(question)
     claims = []
-    texts = [as_evidence(passage).text for passage in passages]
-    read = reader.read([(question, text) for text in texts])
-    for passage, text, reading in zip(passages, texts, read, strict=True):
+    for passage, reading in zip(passages, reader.read([(question, one.text) for one in passages]), strict=True):
         if reading.spans and reading.spans[0].score - reading.null_score >= _MARGIN:
-            answer = whole_answer(question, text, reading.spans[0])
+            answer = whole_answer(question, passage.text, reading.spans[0])
             if fits_kind(answer, kind) and says_something(answer, question) and len(answer.split()) <= _LONGEST:
                 claims.append((answer, passage))
     return claims
