@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
+from polyqa.base.text import COUNTS, ORDINALS
+
 from .text import normalize_answer, several
 from .token_f1 import token_f1
 
 _AGREE = 0.5
-_COUNTED = "one two three four five six seven eight nine ten eleven twelve"
-_ORDERED = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_FIGURES = {word: str(n) for names in (_COUNTED, _ORDERED) for n, word in enumerate(names.split(), 1)}
+_FIGURES = {word: str(n) for words in (COUNTS[1:], ORDINALS) for n, word in enumerate(words, 1)}
 
 
 def agree(answer: str, others: Sequence[str]) -> bool:

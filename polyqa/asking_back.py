@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from polyqa.base.text import ORDINALS
 from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import (
@@ -23,7 +24,6 @@ from polyqa.metrics.text import (
 from polyqa.reports.marks import places
 
 _NUMBER = re.compile(r"\W*(?:no\.?|number|option|the)?\s*(\d{1,2})(?:st|nd|rd|th)?\W*(?:one\W*)?", re.IGNORECASE)
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _OPENINGS = ("Which ", "What do you mean")
 _LINE = re.compile(r"\d{1,2}\. (\S.*)")
 _PREPOSITIONS = frozenset(
@@ -119,8 +119,8 @@ def choice_of(reply: str, asked: Clarification, readings: Sequence[Interpretatio
         at = int(number[1]) - 1
         return asked.readings[at] if 0 <= at < len(asked.choices) else None
     said = [word for word in map(str.lower, words(reply)) if word not in ("the", "one", "please")]
-    if len(said) == 1 and said[0] in _ORDINALS[: len(asked.choices)]:
-        return asked.readings[_ORDINALS.index(said[0])]
+    if len(said) == 1 and said[0] in ORDINALS[: len(asked.choices)]:
+        return asked.readings[ORDINALS.index(said[0])]
     wanted = set(content_words(reply))
     longer = [
         f"{choice} {readings[at].question}"

@@ -7,6 +7,7 @@ and the answer says so.
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from polyqa.base.text import COUNTS
 from polyqa.base.values import Interpretation, Otherwise, Passage, Sources
 from polyqa.extractive.answer_kinds import answer_kind, fits_kind, names_and_figures
 from polyqa.extractive.answers import whole_answer
@@ -29,7 +30,6 @@ _SAME_OTHERWISE = 0.6
 _SAME_STATEMENT = 0.5
 _MARGIN = 2.0  # by which the reader prefers an answer to there being none, in logits
 _LONGEST = 8  # words
-_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _Claim = tuple[str, Passage]
 
 
@@ -140,7 +140,7 @@ def _side(answer: str, pids: Sequence[str], numbers: Mapping[str, int]) -> str:
 
 
 def _count(number: int) -> str:
-    return _COUNTS[number] if number < len(_COUNTS) else str(number)
+    return COUNTS[number] if number < len(COUNTS) else str(number)
 
 
 def _read(question: str, passages: Sequence[Passage], reader: SpanReader) -> list[_Claim]:

@@ -7,6 +7,14 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Finds half a character (a lone surrogate). JSON and the names of files bring some in."""
 
+COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+"""Numbers in words, by the number."""
+ORDINALS = (
+    *("first", "second", "third", "fourth", "fifth", "sixth"),
+    *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
+)
+"""The same in order, from 1."""
+
 
 def well_formed(text: str) -> str:
     r"""Return a text of the same length with U+FFFD, the usual sign for it, for every lone surrogate.

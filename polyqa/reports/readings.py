@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from polyqa.base.text import counted
+from polyqa.base.text import COUNTS, counted
 from polyqa.metrics.text import SECTION, STOPWORDS, words
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 _LONGEST = 8  # words of a title; what differs more than that is a question of its own
 _PARTS = re.compile(r"[,;:?!()\[\]{}\"“”«»。，？！]")
 """Parts words that stand beside each other but belong to different phrases."""
-_COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _FRACTIONS = ((1, 10), (1, 5), (1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (4, 5), (9, 10))
 _NEVER, _ALWAYS = 0.05, 0.95
 COUNTED = ((33, 0.07, 0.06), (33, 0.24, 0.27), (33, 0.45, 0.48), (33, 0.65, 0.61), (33, 0.85, 0.85))
@@ -183,7 +182,7 @@ def opening(question: str, readings: Sequence[str]) -> str:
         return ""
     if len(readings) == 1:
         return "" if _Question(readings[0]).words == _Question(question).words else f"Read as “{readings[0]}”"
-    number = _COUNTS[len(readings)] if len(readings) < len(_COUNTS) else f"{len(readings):,}"
+    number = COUNTS[len(readings)] if len(readings) < len(COUNTS) else f"{len(readings):,}"
     return f"{_subject(question, readings) or 'This'} can mean {number} things."
 
 
