@@ -17,13 +17,13 @@ from .labels import parse_ambiguity_types as parse_ambiguity_types
 from .labels import parse_grade as parse_grade
 from .labels import parse_support as parse_support
 from .labels import parse_usefulness as parse_usefulness
+from .labels import parse_yes_no as parse_yes_no
 from .long_answers import clean_answer as clean_answer
 from .long_answers import tells_nothing as tells_nothing
 from .nothing import is_null as is_null
 from .nothing import looks_like_refusal as looks_like_refusal
 from .numbers import parse_numbers as parse_numbers
 from .questions import parse_questions as parse_questions
-from .tagged import parse_interpretation_lines as parse_interpretation_lines
 from .text import parse_lines as parse_lines
 from .text import without_thoughts as without_thoughts
 from .types import LINE_FOR_EACH as LINE_FOR_EACH
@@ -44,4 +44,3 @@ from .types import Sentences as Sentences
 from .types import Supports as Supports
 from .types import Usefulness as Usefulness
 from .types import YesNo as YesNo
-from .verdicts import parse_yes_no as parse_yes_no

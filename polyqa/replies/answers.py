@@ -1,14 +1,12 @@
 """Lists of short answers."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from .nothing import is_null, looks_like_refusal
-from .records import ANSWER_KEYS, first_told, lowered
-from .text import is_item, is_one_line_list, json_in, parse_lines, shown, strip_dress, told, without_fence
+from .text import json_in, listed, parse_lines, shown, strip_dress, told, without_fence
 
-_SPOKEN = re.compile(r"(?:here (?:are|is)|sure|certainly|the (?:short )?answers?\s+(?:are|is))\b", re.I)
+_MOST_WORDS = 30  # in a short answer; of 24,401 of ASQA and AmbigNQ 15 are longer
 
 
 def parse_answers(value: Any) -> list[str]:
@@ -23,19 +21,14 @@ def parse_answers(value: Any) -> list[str]:
     Raises
     ------
     ValueError
-        If it is no list of texts, or a refusal.
+        If it is no list of texts, or a refusal, or a passage stands where a short answer is due.
     """
-    items = _of_text(without_fence(told(value))) if isinstance(value, str) else value
-    if isinstance(items, Mapping) and len(items) == 1:
-        (items,) = items.values()
-        items = [items] if isinstance(items, str) else items
+    items = _of_text(without_fence(told(value))) if isinstance(value, str) else listed(value)
     if not isinstance(items, (list, tuple)):
         raise ValueError(f"not a list of answers: {shown(value)}")
     answers: dict[str, str] = {}
     for item in items:
-        if isinstance(item, Mapping):
-            item = first_told(lowered(item), (*ANSWER_KEYS, "text", "span"))
-        if not isinstance(item, str) or looks_like_refusal(item):
+        if not isinstance(item, str) or looks_like_refusal(item) or len(item.split()) > _MOST_WORDS:
             raise ValueError(f"not an answer: {shown(item)}")
         text = " ".join(re.sub(r"\*\*([^*]+)\*\*", r"\1", strip_dress(item)).split())
         if not is_null(text):
@@ -44,16 +37,13 @@ def parse_answers(value: Any) -> list[str]:
 
 
 def _of_text(text: str) -> Any:
-    found = json_in(text)
-    if isinstance(found, list):
+    if (found := listed(json_in(text))) is not None:
+        if not isinstance(found, list):
+            return found
         return [str(one) if isinstance(one, (int, float)) and not isinstance(one, bool) else one for one in found]
-    if found is not None:
-        return found
     if is_null(text):
         return []
-    lines = text.splitlines()
-    lines = [line for line in lines if is_item(line) or not (line.rstrip().endswith(":") or _SPOKEN.match(line))]
-    items = parse_lines("\n".join(lines))
-    if not items or is_one_line_list(text):
+    items = parse_lines("\n".join(line for line in text.splitlines() if not line.rstrip().endswith(":")))
+    if not items:
         raise ValueError(f"not a list of answers: {shown(text)}")
     return re.split(r"\s*;\s*", items[0]) if len(items) == 1 else items

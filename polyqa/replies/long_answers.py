@@ -2,29 +2,20 @@
 
 import re
 
-from .nothing import is_bare_null, looks_like_refusal, says_unanswered
-from .records import split_citation
+from .interpretations import split_citation
+from .nothing import is_bare_null, looks_like_refusal
 from .text import shown, strip_dress, strip_quotes, told, without_fence, without_lead, without_thoughts
 
 _HEADER = re.compile(
     r"\A\s*(?:#{1,6}\s*)?[*_]{0,2}(?:long[- ]form |long |final )?answer[*_]{0,2}\s*(?::[*_]{0,2}|\n)\s*", re.I
 )
-_TITLE = re.compile(r"\A\s*#{1,6}\s*(?:long[- ]form |long |final )?answer\s*\n", re.I)
-# A line of its own that announces the answer, or a sentence up to a colon that does.
-_INTRODUCTION = re.compile(
-    r"\A\s*(?:(?i:sure|certainly|of course|okay|ok)\b[!,.]?\s*)?(?:(?i:based on|using|given|from)\s[^:\n]{0,80},\s*)?"
-    r"(?i:here['’]s|here is|below is)\s[^:\n]{0,60}\b(?:answer|response|summary)\b[^:\n]{0,60}:\s*(?=\S)"
-)
-_AFTERWORD = re.compile(
-    r"\n(?:\s*[-*_]{3,}\s*\n)?\s*[(\[*_]*(?:note(?: that)?\s*:|please note\b|i hope (?:this|that)|let me know|"
-    r"feel free|is there anything else|would you like me to)[^\n]*(?:\n[^\n]+)*\s*\Z",
+_AROUND = re.compile(  # "Here is the answer:", "I hope this helps!"
+    r"\A(?:(?:sure|certainly|of course)\b[!,.]?\s*)?here(?:['’]s| is)\s[^:\n]{0,60}\banswer\b[^:\n]{0,60}:\s*(?=\S)"
+    r"|\n[\s(*_-]*(?:note\W*:|i hope th|let me know\b)[^\n]*\Z",
     re.I,
 )
-_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t#:]*")
 # A reading of the list that the answer was to tell: "1. When did the film come out? | 1997 [1]".
-_ROW = re.compile(
-    r"\s*(?:(?:\d{1,2}[.)]|[-*•])\s+)?(?P<question>[^|]{1,300}\?)[*_\"”]{0,3}\s*\|\s*(?P<answer>[^|\s][^|]{0,300})"
-)
+_ROW = re.compile(r"^(?:(?:\d{1,2}[.)]|[-*•])\s+)?([^|\n]{1,300}\?)\s*\|\s*([^|\n]{1,300})$", re.M)
 _CITED = re.compile(
     r"(?:[(\[](?:see )?|, as (?:mentioned|stated|described) in )(?:passages?|sources?) (\d+(?:(?:, | and |, and )\d+)*)"
     r"(?:[)\]]|(?=[.,;]))",
@@ -57,11 +48,10 @@ _FACT = re.compile(r"\d[\d,.]*|(?<![.!?:\n]\s)(?<!\A)(?<!\w)[^\W\d_a-zß-öø-ÿ
 
 
 def clean_answer(text: str) -> str:
-    """Return a long answer without thoughts, fence or quotes, an introduction before it and a note after it.
+    """Return a long answer without thoughts, fence, quotes, header, introduction or note.
 
-    A heading goes before the line that it heads, a list of readings is dropped where the prose tells their answers and
-    told as prose where it does not, "(Passage 1)" is written [1], as in the prompt, "The passage states that" goes, and
-    of a loop each sentence is kept once.
+    A row of readings is dropped where the prose tells its answer and told as prose where it does not, "(Passage 1)" is
+    written [1], as in the prompt, "The passage states that" goes, and of a loop each sentence is kept once.
 
     >>> clean_answer('<think>Which film?</think>**Answer**: "It came out in 1997."')
     'It came out in 1997.'
@@ -73,14 +63,17 @@ def clean_answer(text: str) -> str:
     """
     before, left = "", told(text)
     while left != before:
-        before = left
-        left = without_fence(left)
-        left = _INTRODUCTION.sub("", left)
-        left = strip_quotes(_HEADER.sub("", left) if _HEADER.match(left) else _TITLE.sub("", left))
-        left = _AFTERWORD.sub("", left).strip()
+        before, left = left, strip_quotes(_HEADER.sub("", _AROUND.sub("", without_fence(left)).strip()))
     if is_bare_null(left):
         raise ValueError(f"no answer: {shown(text)}")
-    return without_lead(_CITED.sub(_cited, _once(_as_prose(left))))
+    prose = _ROW.sub("", left).casefold()
+    left = _ROW.sub(lambda row: _told_in(prose, row), left).strip()
+    return without_lead(_CITED.sub(_cited, _once(left)))
+
+
+def _told_in(prose: str, row: re.Match[str]) -> str:
+    known = split_citation(row[2])[0].casefold().rstrip(" .") in prose
+    return "" if known else f"{row[1]} {row[2].rstrip(' .')}."
 
 
 def _cited(found: re.Match[str]) -> str:
@@ -94,25 +87,6 @@ def _once(text: str) -> str:
         return text
     told_before = list(dict.fromkeys(sentences))
     return " ".join(told_before[:-1] if told_before[-1][-1:] not in '.!?]"' else told_before)
-
-
-def _as_prose(text: str) -> str:
-    """Return an answer without Markdown's headings and rows of readings."""
-    if "#" not in text and "|" not in text:
-        return text
-    lines = text.split("\n")
-    rows = [_ROW.fullmatch(line) for line in lines]
-    prose = "\n".join(line.casefold() for line, row in zip(lines, rows, strict=True) if not row)
-    kept, heading = [], ""
-    for line, row in zip(lines, rows, strict=True):
-        if head := _HEADING.fullmatch(line):
-            heading = head[1]
-        elif row is None:
-            kept.append(f"{heading}: {line}" if heading and line.strip() else line)
-            heading = "" if line.strip() else heading
-        elif split_citation(row["answer"])[0].casefold().rstrip(" .") not in prose:
-            kept.append(f"{row['question']} {row['answer'].rstrip(' .')}.")
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip() or text
 
 
 def tells_nothing(text: str, asked: str = "") -> bool:
@@ -134,10 +108,8 @@ def tells_nothing(text: str, asked: str = "") -> bool:
     False
     """
     said = strip_dress(without_thoughts(text)).strip()
-    refuses = (
-        looks_like_refusal(said)
-        or says_unanswered(said)
-        or any(_LACK.search(sentence) and _TELLING.search(sentence) for sentence in re.split(r"[.!?\n]", said))
+    refuses = looks_like_refusal(said) or any(
+        _LACK.search(sentence) and _TELLING.search(sentence) for sentence in re.split(r"[.!?\n]", said)
     )
     if not refuses or any(_tells(clause) for clause in re.split(r"[:;]", said)[1:]):
         return False
