@@ -40,6 +40,7 @@ _TAG = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\s[-–—]\s")
 _LEAST_WORDS = 18  # of a copied passage; of 28,072 questions of ASQA and AmbigNQ 4 look so, of 24,401 answers 15
+_HEADING = re.compile(r"(?:[A-ZÀ-Þ\d(\"“][^\s?]*\??\s*)+")  # capitalised words only; so looks 1 of those questions
 _GLUED = re.compile(r"\S{25}")  # so a model ends a line to which a grammar gives no more words
 
 
@@ -78,10 +79,11 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
 
 
 def clean_readings(readings: Iterable[Interpretation]) -> list[Interpretation]:
-    """Return the readings of a reply without those told before, and without passages copied into them."""
+    """Return the readings of a reply without those told before, and without headings and copied passages."""
     first: dict[tuple[str, str], Interpretation] = {}
     for one in readings:
-        if not (_is_passage(one.question) or _is_passage(one.answer)):
+        heading = _HEADING.fullmatch(one.question) and not asks_at_once(one.question)
+        if not (heading or _is_passage(one.question) or _is_passage(one.answer)):
             first.setdefault((one.question.casefold(), one.answer.casefold()), one)
     return list(first.values())
 
@@ -154,7 +156,9 @@ def _rows(text: str) -> list[Interpretation]:
             raise ValueError(f"which part of {line!r:.80} is the answer?")
         if answers:
             tag = _TAG.match(question)
-            rows.append((tag["text"] if tag and tag["question"] else without_bullet(question), answers[0]))
+            rows.append(
+                (tag["text"] if tag and tag["question"] else _NUMBERED.sub("", without_bullet(question)), answers[0])
+            )
         elif is_item(line) and not is_rule(line):
             raise ValueError(f"no answer in {line!r:.80}")
     if not rows:

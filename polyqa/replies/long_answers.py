@@ -23,6 +23,7 @@ _CITED = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+")
 _MOST_TOLD = 3  # times that a sentence stands in an answer that is no loop
+_ROUND = re.compile(rf"(\b[^\W\d][^.!?\n]{{7,80}}?)\1{{{_MOST_TOLD},}}([^.!?\n]*)")
 # A sentence says that something is missing (the first), and from where or what for (the second).
 _LACK = re.compile(
     r"\b(?:not|cannot|\w{1,9}n['’]t|no|none|nothing|neither|never|lacks?|lacking|fails?|insufficient|unable|unclear|"
@@ -81,12 +82,18 @@ def _cited(found: re.Match[str]) -> str:
 
 
 def _once(text: str) -> str:
-    """Return an answer that went round and round with each of its sentences told once."""
+    """Return an answer that went round and round with each of its sentences, and what it repeats in one, told once."""
+    text = _ROUND.sub(_first_time, text)
     sentences = _SENTENCE_END.split(text)
     if max(map(sentences.count, {*sentences}), default=0) <= _MOST_TOLD:
         return text
     told_before = list(dict.fromkeys(sentences))
     return " ".join(told_before[:-1] if told_before[-1][-1:] not in '.!?]"' else told_before)
+
+
+def _first_time(found: re.Match[str]) -> str:
+    unit, rest = found[1], found[2]
+    return unit.rstrip(" ,") if unit.startswith(rest.strip(" ,")) else unit + rest
 
 
 def tells_nothing(text: str, asked: str = "") -> bool:
