@@ -6,8 +6,8 @@ from typing import Any
 
 from polyqa.base.values import Interpretation
 
+from .lists import asks_at_once
 from .nothing import is_null, looks_like_refusal
-from .questions import asks_at_once
 from .text import (
     is_item,
     is_rule,
@@ -109,13 +109,9 @@ def passage_number(value: Any) -> str | None:
     >>> passage_number("**Passage [3]**"), passage_number(4), passage_number("p12")
     ('3', '4', 'p12')
     """
-    if value is None or isinstance(value, bool):
-        return None
-    text = strip_dress(str(value)).strip("*_ ")
-    if is_null(text):
-        return None
-    match = re.fullmatch(r"(?:passages?|sources?)?\W*(\d{1,4})(?:\.0)?(?:[\s,&\[\]()]|and|\d)*", text, re.I)
-    return match[1] if match else text
+    text = "" if value is None or isinstance(value, bool) else strip_dress(str(value))
+    match = re.fullmatch(rf"\W*(?:{_CITED})?\W*(\d{{1,4}})\b[\s\d.,&\[\]()]*", text, re.I)
+    return match[1] if match else None if is_null(text) else text
 
 
 def split_citation(text: str) -> tuple[str, str | None]:

@@ -4,7 +4,7 @@ import re
 
 from .interpretations import split_citation
 from .nothing import is_bare_null, looks_like_refusal
-from .text import shown, strip_dress, strip_quotes, told, without_fence, without_lead, without_thoughts
+from .text import shown, strip_dress, told, without_fence, without_lead, without_thoughts
 
 _HEADER = re.compile(
     r"\A\s*(?:#{1,6}\s*)?[*_]{0,2}(?:long[- ]form |long |final )?answer[*_]{0,2}\s*(?::[*_]{0,2}|\n)\s*", re.I
@@ -21,7 +21,7 @@ _CITED = re.compile(
     r"(?:[)\]]|(?=[.,;]))",
     re.I,
 )
-_SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _MOST_TOLD = 3  # times that a sentence stands in an answer that is no loop
 _ROUND = re.compile(rf"(\b[^\W\d][^.!?\n]{{7,80}}?)\1{{{_MOST_TOLD},}}([^.!?\n]*)")
 # A sentence says that something is missing (the first), and from where or what for (the second).
@@ -64,7 +64,7 @@ def clean_answer(text: str) -> str:
     """
     before, left = "", told(text)
     while left != before:
-        before, left = left, strip_quotes(_HEADER.sub("", _AROUND.sub("", without_fence(left)).strip()))
+        before, left = left, strip_dress(_HEADER.sub("", _AROUND.sub("", without_fence(left)).strip()))
     if is_bare_null(left):
         raise ValueError(f"no answer: {shown(text)}")
     prose = _ROW.sub("", left).casefold()
@@ -82,13 +82,20 @@ def _cited(found: re.Match[str]) -> str:
 
 
 def _once(text: str) -> str:
-    """Return an answer that went round and round with each of its sentences, and what it repeats in one, told once."""
+    """Return an answer that went round and round with each of its sentences, and what it repeats in one, told once.
+
+    Lines stay, as each may tell another reading.
+    """
     text = _ROUND.sub(_first_time, text)
     sentences = _SENTENCE_END.split(text)
     if max(map(sentences.count, {*sentences}), default=0) <= _MOST_TOLD:
         return text
-    told_before = list(dict.fromkeys(sentences))
-    return " ".join(told_before[:-1] if told_before[-1][-1:] not in '.!?]"' else told_before)
+    return "\n".join(map(_line_once, text.split("\n")))
+
+
+def _line_once(line: str) -> str:
+    sentences = list(dict.fromkeys(_SENTENCE_END.split(line)))
+    return " ".join(sentences[:-1] if len(sentences) > 1 and sentences[-1][-1:] not in '.!?]"' else sentences)
 
 
 def _first_time(found: re.Match[str]) -> str:

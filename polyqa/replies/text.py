@@ -18,7 +18,9 @@ _LEAD = re.compile(
     r"The (?:given |provided )?(?:passage|text|context)s? (?:states?|says?|mentions?) that )([\"“]?[^\W\d_])"
 )
 _RULE = re.compile(r"\s*(?:[-*_=#`~|+:]\s*)*")
-_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
+_DRESS = re.compile(
+    r"(?P<mark>[\"'`]|\*{1,4}|__?)((?:(?!(?P=mark)).)+)(?P=mark)|“([^“”]+)”|‘([^‘’]+)’|«([^«»]+)»", re.S
+)
 _BLOCK = re.compile(r"^```\w*[ \t]*\n(.*?)\n[ \t]*```", re.S | re.M)
 _JSON = re.compile(r"^\s*(?:\{|\[\s*(?:[\"'{\[]|\Z))|\{\s*[\"']|\w\(\w+=[\"']")
 _MOST_REPEATED = 64
@@ -97,28 +99,15 @@ def without_fence(text: str) -> str:
     return match[1].strip() if match and "```" not in match[1] else text.strip()
 
 
-def strip_quotes(text: str) -> str:
-    """Return a text without the quotes around the whole of it; those around parts of it stay."""
-    text = text.strip()
-    while len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and not {text[0], text[-1]} & set(text[1:-1]):
-        text = text[1:-1].strip()
-    return text
-
-
 def strip_dress(text: str) -> str:
-    """Return a text without the quotes, bold marks and back-ticks around the whole of it.
+    """Return a text without the quotes, bold marks and back-ticks around the whole of it; those around parts stay.
 
     >>> strip_dress("**`Nagano`**"), strip_dress("**Nagano** and **Tokyo**"), strip_dress("M*A*S*H")
     ('Nagano', '**Nagano** and **Tokyo**', 'M*A*S*H')
     """
-    before = ""
-    while text != before:
-        before, text = text, strip_quotes(text)
-        for mark in ("****", "**", "__", "*", "_"):
-            inner = text[len(mark) : -len(mark)]
-            if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark) and mark not in inner:
-                text = inner.strip()
-                break
+    text = text.strip()
+    while match := _DRESS.fullmatch(text):
+        text = next(inner for inner in match.groups()[1:] if inner).strip()
     return text
 
 

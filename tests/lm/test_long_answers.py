@@ -183,7 +183,7 @@ def cleaned(answer: str, readings: list[Interpretation]) -> str:
 def test_a_refusal_is_no_answer_where_there_is_something_to_tell(answer: str) -> None:
     with pytest.raises(AdapterParseError, match=REFUSED):
         cleaned(answer, READINGS)
-    assert cleaned(answer, []) == answer, "and an honest one where there is not"
+    assert cleaned(answer, []) == answer.strip("*"), "and an honest one where there is not"
 
 
 def test_readings_told_again_and_copied_passages_are_left_out() -> None:

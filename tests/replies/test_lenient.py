@@ -252,14 +252,14 @@ REFUSED: list[tuple[str, str, list[str]]] = [
     ("mark", "not a mark from 1 to 5: …{}", ["4.5", "8/10", "between 2 and 3", "", "good"]),
 ]
 REFUSED_VALUES: list[tuple[str, str, list[Any]]] = [
-    ("questions", "question", [7, 1.5, ..., {"a": 1}, [None], [True]]),
+    ("questions", "not a (?:list|question)", [7, 1.5, ..., {"a": 1}, [None], [True]]),
     ("yes or no", "neither Yes nor No", [None, 2, [], ["Perhaps"]]),
     (
         "numbers",
         "no list of numbers",
         [True, [True, False], 1.5, float("nan"), float("inf"), {"1": 1, "2": 2}, ...],
     ),
-    ("answers", "not a", [None, 1901, [1901], [["a"]], {"a": 1, "b": 2}, [{"question": "Who?"}], True]),
+    ("answers", "not a", [1901, [1901], [["a"]], {"a": 1, "b": 2}, [{"question": "Who?"}], True]),
     ("grade", "not one of Correct, Ambiguous, Incorrect", [1, None, ["Correct", "Incorrect"]]),
     ("support", "not one of Fully, Partially, No", [True]),
     ("mark", "not a mark from 1 to 5", [0, 6, True, None]),
