@@ -89,16 +89,22 @@ def drawn(outcomes: Mapping[tuple[str, str], Mapping[str, Any]], limit: int, see
                 yield {"model": model, "signature": signature, "reply": reply, **shown, "label": ""}
 
 
-def labelled(sheet: Path) -> Table:
-    """Return the labels of a sheet, counted by model and signature."""
+def labels_in(sheet: Path) -> Counter[tuple[str, str, str]]:
+    """Return how often each model and signature has each label."""
     lines = [json.loads(line) for line in sheet.read_text(encoding="utf-8").splitlines()]
     if wrong := {line["label"] for line in lines} - {*LABELS}:
         raise typer.BadParameter(f"{sheet} has the labels {sorted(wrong)}; a label is one of {', '.join(LABELS)}.")
-    kinds = sorted({(line["model"], line["signature"]) for line in lines})
-    counts = Counter((line["model"], line["signature"], line["label"]) for line in lines)
-    rows = [[*kind, *(str(counts[(*kind, label)]) for label in LABELS)] for kind in kinds]
-    total = [str(sum(int(row[at]) for row in rows)) for at in range(2, 2 + len(LABELS))]
-    return Table(heads=["language model", "signature", *LABELS], rows=[*rows, ["all", "", *total]])
+    return Counter((line["model"], line["signature"], line["label"]) for line in lines)
+
+
+def table(counts: Mapping[tuple[str, str, str], int], columns: tuple[str, ...]) -> Table:
+    """Return the counts of each model and signature, and their sums."""
+    kinds = sorted({(model, signature) for model, signature, _ in counts})
+    rows = [[counts.get((*kind, column), 0) for column in columns] for kind in kinds]
+    named = [*([f"`{model}`", f"`{signature}`"] for model, signature in kinds), ["all", ""]]
+    rows.append([sum(column) for column in zip(*rows, strict=True)])
+    shown = [[*name, *(f"{one:,}" for one in row)] for name, row in zip(named, rows, strict=True)]
+    return Table(heads=["language model", "signature", *columns], rows=shown)
 
 
 def main(
@@ -118,20 +124,21 @@ def main(
             kind = (record.request.model, signature.__name__)
             if record.reply not in outcomes[kind]:
                 outcomes[kind][record.reply] = tracer.runfunc(read, record, signature)
-            counts[(*kind, "refused" if isinstance(outcomes[kind][record.reply], str) else "read")] += 1
+            counts[(*kind, "replies")] += 1
+            counts[(*kind, "refused")] += isinstance(outcomes[kind][record.reply], str)
     if draw is not None:
         lines = drawn(outcomes, limit, seed)
         write_atomically(draw, "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines))
         return
-    rows = [
-        [*kind, f"{counts[(*kind, 'read')] + counts[(*kind, 'refused')]:,}", f"{len(replies):,}", str(refused)]
-        for kind, replies in sorted(outcomes.items())
-        for refused in [counts[(*kind, "refused")]]
-    ]
-    heads = ["language model", "signature", "replies", "different", "refused"]
-    tables = {"": Table(heads=heads, rows=rows)} | ({"labels": labelled(labels)} if labels else {})
-    about = f"{sum(counts.values()):,} replies to different calls, as polyqa reads them; {today()}."
-    report(Measured(about=about, command=None, tables=tables), json_file)
+    for kind, replies in outcomes.items():
+        counts[(*kind, "different")] = len(replies)
+    columns: tuple[str, ...] = ("replies", "different", "refused")
+    if labels is not None:
+        counts.update(labels_in(labels))
+        columns += LABELS
+    about = f"Replies to different calls, and labels of some; {today()}."
+    command = "python -m lab.replies RECORDING…" + (" --labels SHEET" if labels else "")
+    report(Measured(about=about, command=command, tables={"": table(counts, columns)}), json_file)
     print(*unused(Path(polyqa.replies.__file__).parent, tracer.results().counts), sep="\n")
 
 
