@@ -137,7 +137,8 @@ def _of_text(text: str) -> list[Interpretation]:
         found = json_in(text)
         if found is None and not is_null(text):
             tags = [tag for line in text.splitlines() if (tag := _TAG.match(line))]
-            return _tagged(tags) if any(tag["answer"] for tag in tags) else _rows(text)
+            asked = any(tag["question"] and not _ASKED_BAR.search(tag["text"]) for tag in tags)
+            return _tagged(tags) if asked and any(tag["answer"] for tag in tags) else _rows(text)
     except ValueError as error:
         raise ValueError(f"no interpretation found in: {shown(text)}: {error}") from None
     return parse_interpretations(found)
@@ -152,9 +153,8 @@ def _rows(text: str) -> list[Interpretation]:
             raise ValueError(f"which part of {line!r:.80} is the answer?")
         if answers:
             tag = _TAG.match(question)
-            rows.append(
-                (tag["text"] if tag and tag["question"] else _NUMBERED.sub("", without_bullet(question)), answers[0])
-            )
+            question = tag["text"] if tag and tag["question"] else _NUMBERED.sub("", without_bullet(question))
+            rows.append((question, answers[0]))
         elif is_item(line) and not is_rule(line):
             raise ValueError(f"no answer in {line!r:.80}")
     if not rows:
@@ -175,7 +175,7 @@ def _tagged(tags: list[re.Match[str]]) -> list[Interpretation]:
     numbers: list[str | None] = []
     answers: dict[int, str] = {}
     cited: dict[int, str] = {}
-    tagged = False
+    tagged, at = False, -1
     for tag in tags:
         text = tag["text"].strip()
         if tag["question"] and text:
@@ -190,8 +190,8 @@ def _tagged(tags: list[re.Match[str]]) -> list[Interpretation]:
             if at < 0 or at in answers:
                 raise ValueError(f"what does {text!r:.80} answer?")
             answers[at] = text
-        elif answers and (number := re.search(r"\d+", text)):
-            cited[max(answers)] = number[0]
+        elif at in answers and (number := re.search(r"\d+", text)):
+            cited[at] = number[0]
     found = [_reading(question, answers[at], cited.get(at)) for at, question in enumerate(questions) if at in answers]
     return [reading for reading in found if reading is not None]
 

@@ -2,7 +2,6 @@
 
 import re
 
-from .interpretations import split_citation
 from .nothing import is_bare_null, looks_like_refusal
 from .text import shown, strip_dress, told, without_fence, without_lead, without_thoughts
 
@@ -14,8 +13,6 @@ _AROUND = re.compile(  # "Here is the answer:", "I hope this helps!"
     r"|\n[\s(*_-]*(?:note\W*:|i hope th|let me know\b)[^\n]*\Z",
     re.I,
 )
-# A reading of the list that the answer was to tell: "1. When did the film come out? | 1997 [1]".
-_ROW = re.compile(r"^(?:(?:\d{1,2}[.)]|[-*•])\s+)?([^|\n]{1,300}\?)\s*\|\s*([^|\n]{1,300})$", re.M)
 _CITED = re.compile(
     r"(?:[(\[](?:see )?|, as (?:mentioned|stated|described) in )(?:passages?|sources?) (\d+(?:(?:, | and |, and )\d+)*)"
     r"(?:[)\]]|(?=[.,;]))",
@@ -51,8 +48,8 @@ _FACT = re.compile(r"\d[\d,.]*|(?<![.!?:\n]\s)(?<!\A)(?<!\w)[^\W\d_a-zß-öø-ÿ
 def clean_answer(text: str) -> str:
     """Return a long answer without thoughts, fence, quotes, header, introduction or note.
 
-    A row of readings is dropped where the prose tells its answer and told as prose where it does not, "(Passage 1)" is
-    written [1], as in the prompt, "The passage states that" goes, and of a loop each sentence is kept once.
+    "(Passage 1)" is written [1], as in the prompt, "The passage states that" goes, and of a loop each sentence is kept
+    once.
 
     >>> clean_answer('<think>Which film?</think>**Answer**: "It came out in 1997."')
     'It came out in 1997.'
@@ -67,14 +64,7 @@ def clean_answer(text: str) -> str:
         before, left = left, strip_dress(_HEADER.sub("", _AROUND.sub("", without_fence(left)).strip()))
     if is_bare_null(left):
         raise ValueError(f"no answer: {shown(text)}")
-    prose = _ROW.sub("", left).casefold()
-    left = _ROW.sub(lambda row: _told_in(prose, row), left).strip()
     return without_lead(_CITED.sub(_cited, _once(left)))
-
-
-def _told_in(prose: str, row: re.Match[str]) -> str:
-    known = split_citation(row[2])[0].casefold().rstrip(" .") in prose
-    return "" if known else f"{row[1]} {row[2].rstrip(' .')}."
 
 
 def _cited(found: re.Match[str]) -> str:

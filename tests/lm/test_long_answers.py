@@ -190,6 +190,7 @@ def test_readings_told_again_and_copied_passages_are_left_out() -> None:
     won = Interpretation(question="Who won in 1998?", answer="France", pid="1")
     again = won.model_copy(update={"question": "who won in 1998?", "pid": "2"})
     copied = (
+        "Brazil (1958)?",
         "Brazil (football) - The team of Brazil won five titles. The last of them was that of 2002, in Yokohama?",
         "Brazil (football): its team won the last of five titles in Yokohama in thesummerof2002,beforeacrowdof?",
     )
@@ -265,17 +266,11 @@ def test_other_replies_are_left_alone() -> None:
     ("reply", "told"),
     [
         (
-            "1. When did the film come out? | 1997 [1]\n2. When did the musical open? | 23 April 1997 [2]",
-            "When did the film come out? 1997 [1].\nWhen did the musical open? 23 April 1997 [2].",
-        ),
-        (
-            "1. When did the film come out? | 1997 [1]\n\nThe film came out in 1997 [1].",
-            "The film came out in 1997 [1].",
-        ),
-        (
             "It came out in 1997 (Passage 1), in Japan earlier (see passages 2 and 3).",
             "It came out in 1997 [1], in Japan earlier [2, 3].",
         ),
+        ("In 1997" + ", the first day of voting" * 9 + ", the first", "In 1997, the first day of voting"),
+        ("It opened. " * 5 + "It op\nIn 1997.", "It opened.\nIn 1997."),
         ("Passage 1 is a book. C# | Java, #1 in the charts.", "Passage 1 is a book. C# | Java, #1 in the charts."),
         (
             'The passage states that "it came out in 1997". The text says that it was long.',
@@ -283,5 +278,5 @@ def test_other_replies_are_left_alone() -> None:
         ),
     ],
 )
-def test_lists_and_named_passages_are_read_as_prose(reply: str, told: str) -> None:
+def test_loops_and_named_passages_are_read_as_prose(reply: str, told: str) -> None:
     assert clean_answer(reply) == told
