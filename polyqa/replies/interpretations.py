@@ -29,7 +29,7 @@ _ASKED_BAR = re.compile(r"(?:(?<=\?)|(?<=\?[\"”*_])|(?<=\?\*\*))\s+\|\s+")  # 
 _NUMBERED = re.compile(r"\A(?:\d{1,2}\.\s+)+")
 _CITED = r"(?:passages?|sources?)\s*#?"
 _NUMBERS = r"\d{1,3}(?:\s*(?:,|;|&|and)\s*\d{1,3})*\s*"
-_CITATION = re.compile(rf"\s*(?:\[\s*(?:{_CITED})?{_NUMBERS}\]|\(\s*(?:see )?{_CITED}{_NUMBERS}\))", re.I)
+_CITATION = re.compile(rf"\s?(?:\[\s*(?:{_CITED})?{_NUMBERS}\]|\(\s*(?:see )?{_CITED}{_NUMBERS}\))", re.I)
 # "reading | answer" repeats the prompt, "1. 1. 1." or "1, 2, 3, 4, 5" is a loop, "1. A 2. B" a list.
 _NO_ANSWER = re.compile(r"(?:short )?answer(?: \[\w+\])?|(?:\d{1,2}\W+){4,}\d*|1\. .+ 2\. .+", re.I)
 _TAG = re.compile(
@@ -40,7 +40,8 @@ _TAG = re.compile(
 )
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\s[-–—]\s")
 _LEAST_WORDS = 18  # of a copied passage; of 28,072 questions of ASQA and AmbigNQ 4 look so, of 24,401 answers 15
-_HEADING = re.compile(r"(?:[A-ZÀ-Þ\d(\"“][^\s?]*\??\s*)+")  # capitalised words only; so looks 1 of those questions
+_NAME = r"[A-ZÀ-Þ\d(\"“]\S*"
+_HEADING = re.compile(rf"(?!In |On |At |For |By )(?:{_NAME}\s+)*{_NAME}")  # so looks 1 of those questions
 _GLUED = re.compile(r"\S{25}")  # so a model ends a line to which a grammar gives no more words
 
 
