@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import dspy
 
+from polyqa.base.text import in_paragraphs
 from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.extractive.planted import as_evidence
@@ -319,7 +320,7 @@ def _complete(question: str, answer: str, kept: Sequence[tuple[float, Finding]],
     told = _told(question, answer, kept)
     said = [finding.sentence for _, finding in kept]
     less = [one for one in doubtful if not holds(told, one.answer) and one.sentence not in said and one.reads_well]
-    return f"{told} {LESS_CERTAIN} {' '.join(dict.fromkeys(map(_quote, less)))}" if less else told
+    return in_paragraphs(told, " ".join([LESS_CERTAIN, *dict.fromkeys(map(_quote, less))]) if less else "")
 
 
 def _quote(finding: Finding) -> str:
