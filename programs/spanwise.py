@@ -50,6 +50,7 @@ _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
 _PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|who|which|this|these|there)\b", re.I)
 _QUOTED = 320  # characters of a sentence that are quoted
+_SCRAP = 140  # of what is no sentence, as a menu or a list
 # The probability from which on a finding is told in the model's words: it words one that does not answer as if it did.
 _WORDED = 0.6
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
@@ -124,8 +125,10 @@ class Finding:
 
     @property
     def quoted(self) -> str:
-        """The sentence as an answer quotes it; of one that is very long, as lists and menus are, what is near."""
-        return around(sentence_at(self.passage.text, self.start), self.start, _QUOTED)
+        """The sentence as an answer quotes it; of one that is very long, or is none, what is near."""
+        sentence = sentence_at(self.passage.text, self.start)
+        whole = ends(sentence.text) and not sentence.text[0].islower()
+        return around(sentence, self.start, _QUOTED if whole else _SCRAP)
 
     @property
     def reads_well(self) -> bool:

@@ -400,7 +400,11 @@ def test_of_a_very_long_sentence_what_is_near_is_quoted() -> None:
     assert quoted.startswith("…")
     assert quoted.endswith("…")
     assert "The answer is forty-two Main" in quoted
-    assert len(quoted) < 330
+    assert len(quoted) < 150
+    long = passage.model_copy(
+        update={"text": f"The answer is forty-two, as {'so many have said, and ' * 20}that is all."}
+    )
+    assert 250 < len(Finding(long, long.text.find("forty-two"), "forty-two", 1.0, 1.0).quoted) < 330
     short = Finding(FILM, FILM.text.find("1954"), "1954", 1.0, 1.0)
     assert short.quoted == short.sentence
 
