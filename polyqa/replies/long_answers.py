@@ -74,13 +74,14 @@ def _cited(found: re.Match[str]) -> str:
 def _once(text: str) -> str:
     """Return an answer that went round and round with each of its sentences, and what it repeats in one, told once.
 
-    Lines stay, as each may tell another reading.
+    A few lines that are the same stay, as each may tell another reading.
     """
     text = _ROUND.sub(_first_time, text)
     sentences = _SENTENCE_END.split(text)
     if max(map(sentences.count, {*sentences}), default=0) <= _MOST_TOLD:
         return text
-    return "\n".join(map(_line_once, text.split("\n")))
+    lines = list(map(_line_once, text.split("\n")))
+    return "\n".join(lines if max(map(lines.count, lines)) <= _MOST_TOLD else dict.fromkeys(lines))
 
 
 def _line_once(line: str) -> str:
