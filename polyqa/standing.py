@@ -10,6 +10,7 @@ from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive.planted import as_evidence
 from polyqa.metrics.text import around, names_and_numbers, sentence_at, stems
 from polyqa.models import SpanReader
+from polyqa.programs.citation import without_footnotes
 from polyqa.reports.marks import places
 
 from .confidence import SPANS
@@ -81,8 +82,9 @@ def closest(question: str, passages: Sequence[Passage], reader: SpanReader) -> l
     found: list[tuple[float, str]] = []
     for number, (passage, reading) in enumerate(zip(read, readings, strict=True), 1):
         for span in reading.spans:
-            quoted = f"“{around(sentence_at(passage.text, span.start), span.start)}” [{number}]"
-            found.append((reading.null_score - span.score, _titled(passage.title or passage.place or "", quoted)))
+            sentence = without_footnotes(around(sentence_at(passage.text, span.start), span.start), [passage])
+            quoted = _titled(passage.title or passage.place or "", f"“{sentence}” [{number}]")
+            found.append((reading.null_score - span.score, quoted))
     return list(dict.fromkeys(quoted for _, quoted in sorted(found, key=lambda one: one[0])))[:CLOSEST]
 
 
@@ -98,5 +100,5 @@ def unsure(readings: Sequence[Interpretation], passages: Sequence[Passage], answ
         number, passage = by_pid.get(reading.pid or "", (0, None))
         if passage is not None and (found := places(passage.text, reading.answer)):
             sentence = " ".join(sentence_at(passage.text, found[0][0]).text.split())
-            quoted[_titled(passage.title, f"“{sentence}” [{number}]")] = None
+            quoted[_titled(passage.title, f"“{without_footnotes(sentence, [passage])}” [{number}]")] = None
     return "\n".join(["Not sure: the passages may mean something else.", *(quoted or [answer])]).strip()

@@ -10,6 +10,9 @@ from polyqa.metrics.text import CLOSING, FULL_STOPS, content_words, holds, sente
 LESS_CERTAIN = "Less certain:"
 """What follows it in a long answer is doubtful."""
 _MARK = re.compile(r"\[\d+(?:, ?\d+)*\]")
+# Behind a word there is none, as it may be code: argv[1].
+_FOOTNOTE = re.compile(r"(?<=[.,;:!?)\]\"'’”»])\[(?:\d{1,3}|[a-z]|citation needed)\]")
+_NEAR = 12  # characters before a mark by which a passage is known that has the same one
 _ENDS = re.compile(rf"\s*[.!?؟۔।॥…{FULL_STOPS}]+{CLOSING}$")
 _NO_SPACE = re.compile("[\u3040-\u30ff\u3400-\u9fff）」』》]$")
 """Finds the end of a text in Chinese or Japanese, in which no space stands before a mark."""
@@ -69,7 +72,8 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
     A sentence that tells a reading's answer gets the number of the passage that the reading cites; of several readings
     with that answer the one whose passage is nearest to the sentence's words. A sentence that tells none gets the
     number of the first passage that has a sentence with all its content words, at least four. An answer with marks of
-    its own (a language model may write them) is returned as it is.
+    its own (a language model may write them) is returned as it is; marks of footnotes that it has from the passages
+    are none.
 
     Parameters
     ----------
@@ -78,7 +82,8 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
     passages
         In the order in which they are numbered, from 1.
     """
-    if _MARK.search(answer):
+    answer = without_footnotes(answer, passages)
+    if any(not _stands(mark, passages) for mark in _MARK.finditer(answer)):
         return answer
     numbers = {passage.pid: number for number, passage in enumerate(passages, 1)}
     marked = answer
@@ -91,6 +96,22 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
             gap = "" if _NO_SPACE.search(marked[:place]) else " "
             marked = f"{marked[:place]}{gap}{''.join(f'[{number}]' for number in numbered)}{marked[place:]}"
     return marked
+
+
+def without_footnotes(text: str, passages: Sequence[Passage]) -> str:
+    """Return a text without the marks of footnotes that it has from passages: they would be read as citations.
+
+    >>> utah = Passage(pid="a", text="It was shot in Utah,[2] says the crew.")
+    >>> without_footnotes("It was shot in Utah,[2] says he.[1]", [utah])
+    'It was shot in Utah, says he.[1]'
+    """
+    return _FOOTNOTE.sub(lambda mark: "" if _stands(mark, passages) else mark[0], text)
+
+
+def _stands(mark: re.Match[str], passages: Sequence[Passage]) -> bool:
+    """Return whether a mark stands so in a passage, behind the same words."""
+    near = mark.string[max(0, mark.start() - _NEAR) : mark.end()]
+    return any(near in " ".join(passage.text.split()) for passage in passages)
 
 
 def _sources(

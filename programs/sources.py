@@ -60,15 +60,21 @@ def compare_sources(
     cited = [(reading, by_pid[reading.pid]) for reading in readings if reading.pid in by_pid]
     known = frozenset(content_words(" ".join([question, *(reading.answer for reading in readings)])))
 
+    def beside(home: Passage) -> list[Passage]:
+        return [one for one in passages if one is not home and _no_namesakes(home, one)]
+
+    holders = {reading: holding(beside(home), reading.answer) for reading, home in cited}
+    backed = {
+        reading: [home, *(one for one in holders[reading] if _same_thing(question, home, one, known))]
+        for reading, home in cited
+    }
+
     def sources(reading: Interpretation) -> Sources:
-        if reading.pid not in by_pid:
+        if reading not in backed:
             return Sources()
-        home = by_pid[reading.pid]
-        beside = [one for one in passages if one is not home and _no_namesakes(home, one)]
-        holders = holding(beside, reading.answer)
-        backing = [home, *(one for one in holders if _same_thing(question, home, one, known))]
-        others = [one for one in beside if one not in holders and not _one_document(one, home)]
-        claims: list[_Claim] = [(other.answer, place) for other, place in cited if place in others]
+        home = by_pid[str(reading.pid)]
+        others = [one for one in beside(home) if one not in holders[reading] and not _one_document(one, home)]
+        claims = [(other.answer, place) for other, place in cited if place in others]
         unclaimed = [one for one in others if all(one is not place for _, place in claims)]
         near = [one for one in unclaimed if _may_be_same(question, home, one, known)]
         claims += _read(reading.question, near, reader)
@@ -76,11 +82,14 @@ def compare_sources(
             (answer, place)
             for answer, place in claims
             if not agree(answer, [reading.answer])
-            and not holding(backing, answer)
+            and not holding(backed[reading], answer)
             and _same_thing(question, home, place, known | {*content_words(answer)})
             and _same_statement(question, (reading.answer, home), (answer, place))
         ]
-        return Sources(pids=_independent(backing), otherwise=_grouped(apart))
+        # Who backs the other reading says otherwise, too, whether or not the reader finds it there.
+        besides = [(other.answer, one) for other, _ in cited for one in backed[other] if one in others]
+        apart += [(answer, one) for answer, one in besides if any(agree(answer, [said]) for said, _ in apart)]
+        return Sources(pids=_independent(backed[reading]), otherwise=_grouped(apart))
 
     return [sources(reading) for reading in readings]
 
@@ -118,17 +127,20 @@ def disagreements(
     >>> print(disagreements([reading], [sources], {"a": 1, "b": 2, "c": 3}))
     Sources disagree on “When did the mill open?”: two of three say 1902 [1][3], one says 1885 [2].
     """
-    told: list[str] = []
-    said: set[frozenset[str]] = set()
-    for reading, one in zip(readings, sources, strict=False):
-        sides = [(reading.answer, one.pids), *((other.answer, other.pids) for other in one.otherwise)]
-        dispute = frozenset(pid for _, pids in sides for pid in pids)
-        if one.otherwise and dispute not in said:
-            said.add(dispute)
+    disputes = [
+        (reading, [(reading.answer, one.pids), *((other.answer, other.pids) for other in one.otherwise)])
+        for reading, one in zip(readings, sources, strict=False)
+        if one.otherwise
+    ]
+    told, said = list[str](), list[tuple[set[str], list[str]]]()
+    # The sides of one dispute may all be readings; the one that knows of most sources tells it.
+    for reading, sides in sorted(disputes, key=lambda dispute: -sum(len(pids) for _, pids in dispute[1])):
+        pids, answers = {pid for _, pids in sides for pid in pids}, [answer for answer, _ in sides]
+        if not any(pids <= known or all(agree(answer, others) for answer in answers) for known, others in said):
+            said.append((pids, answers))
             first, *rest = (_side(answer, pids, numbers or {}) for answer, pids in sides)
-            total = sum(len(pids) for _, pids in sides)
             count, says = first.split(" ", 1)
-            parts = ", ".join([f"{count} of {_count(total)} {says}", *rest])
+            parts = ", ".join([f"{count} of {_count(sum(len(pids) for _, pids in sides))} {says}", *rest])
             told.append(f"Sources disagree on “{reading.question.strip()}”: {parts}.")
     return " ".join(told)
 
@@ -156,8 +168,12 @@ def _read(question: str, passages: Sequence[Passage], reader: SpanReader) -> lis
 
 
 def _grouped(claims: Sequence[_Claim]) -> tuple[Otherwise, ...]:
+    """Return the answers, the best backed first; of a passage that gives several the first counts."""
     groups: dict[str, list[Passage]] = {}
+    first: dict[str, _Claim] = {}
     for answer, passage in claims:
+        first.setdefault(passage.pid, (answer, passage))
+    for answer, passage in first.values():
         same = next((other for other in groups if agree(answer, [other])), answer)
         groups.setdefault(same, []).append(passage)
     others = [Otherwise(answer=answer, pids=_independent(passages)) for answer, passages in groups.items()]

@@ -49,6 +49,8 @@ _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
 _PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|who|which|this|these|there)\b", re.I)
 _QUOTED = 320  # characters of a sentence that are quoted
+# The probability from which on a finding is told in the model's words: it words one that does not answer as if it did.
+_WORDED = 0.6
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
 VERIFYING: Mapping[str, Any] = {
     "demos": [],
@@ -157,7 +159,7 @@ class Spanwise(RetrievingProgram):
     each of them, with its title and its sentence, whether the question can mean it. What counts is the probability
     that it gives to Yes: a small model says Yes to almost everything, but with more conviction where it is right.
     Together with the passage's score and the reader's that makes the probability that the piece answers. (3) It words
-    a question for each finding that is left, and a sentence that tells it.
+    a question for each finding that is likely right, and a sentence that tells it. Less likely ones are quoted.
 
     Step 2 is VERDICT's feedback of the generator (Lee et al., 2025, equation 8) for models that cannot be trusted with
     a reading of their own. A language model that tells no probabilities is taken at its word. Worked examples are shown
@@ -222,13 +224,13 @@ class Spanwise(RetrievingProgram):
             for finding, verdict in zip(marked, verdicts, strict=True)
         ]
         kept, doubtful = self._kept(judged)
-        findings = [finding for _, finding in kept]
-        answer, readings = NOTHING_FOUND, list[Interpretation]()
-        if findings:
-            lines = [finding.render() for finding in findings]
-            reply = yield from ask(self.tell, findings=lines, question=question)
-            readings = _worded(question, findings, reply.interpretations)
-            answer = _complete(question, reply.answer, findings, doubtful)
+        answer, readings, told = NOTHING_FOUND, list[Interpretation](), dspy.Prediction(interpretations=[], answer="")
+        if sure := [finding for probability, finding in kept if probability >= _WORDED]:
+            lines = [finding.render() for finding in sure]
+            told = yield from ask(self.tell, findings=lines, question=question)
+        if kept:
+            readings = _worded(question, [finding for _, finding in kept], told.interpretations)
+            answer = _complete(question, told.answer, kept, doubtful)
         probabilities = [round(probability, 4) for probability, _ in kept]
         prediction = dspy.Prediction(
             answer=answer, interpretations=readings, passages=passages, probabilities=probabilities
@@ -312,35 +314,40 @@ def _worded(question: str, findings: Sequence[Finding], replied: Sequence[Interp
     return readings
 
 
-def _complete(question: str, answer: str, findings: Sequence[Finding], doubtful: Sequence[Finding]) -> str:
+def _complete(question: str, answer: str, kept: Sequence[tuple[float, Finding]], doubtful: Sequence[Finding]) -> str:
     """Return a long answer that tells every finding, and last quotes doubtful ones, if they are sentences."""
-    told = _told(question, answer, findings)
-    said = [finding.sentence for finding in findings]
+    told = _told(question, answer, kept)
+    said = [finding.sentence for _, finding in kept]
     less = [one for one in doubtful if not holds(told, one.answer) and one.sentence not in said and one.reads_well]
     return f"{told} {LESS_CERTAIN} {' '.join(dict.fromkeys(map(_quote, less)))}" if less else told
 
 
 def _quote(finding: Finding) -> str:
     """Return the sentence of a finding, after the passage's title if it does not name it."""
-    named = set(content_words(finding.passage.title)) <= set(content_words(finding.quoted))
-    return finding.quoted if named else f"{finding.passage.title}: {finding.quoted}"
+    quoted = finding.quoted if ends(finding.quoted) else f"{finding.quoted.rstrip('…')}…"
+    named = set(content_words(finding.passage.title)) <= set(content_words(quoted))
+    return quoted if named else f"{finding.passage.title}: {quoted}"
 
 
-def _told(question: str, answer: str, findings: Sequence[Finding]) -> str:
+def _told(question: str, answer: str, kept: Sequence[tuple[float, Finding]]) -> str:
     """Return the line for each finding, with what it is about, or a quote where the line is none that it bears out.
 
     Small models leave answers out, and add names and figures of their own or of another thing.
     """
     lines = [line.strip() for line in answer.splitlines() if line.strip()]
-    if len(lines) != len(findings):
-        lines = [""] * len(findings)
+    if len(lines) != sum(probability >= _WORDED for probability, _ in kept):
+        lines = []
+    lines += [""] * (len(kept) - len(lines))
     told, about = list[str](), ""
-    for line, finding in zip(lines, findings, strict=True):
+    for line, (_, finding) in zip(lines, kept, strict=True):
         title = finding.passage.title
         written = [sentence.text for sentence in sentences(line)]
-        line = " ".join(written if ends(line) else written[:-1])  # the limit of words cut the last one
-        kept = _bears_out(finding, line, question)
-        told.append((line if title == about else _titled(line, title, question)) if kept else _quote(finding))
+        last = next((at for at, sentence in enumerate(written) if holds(sentence, finding.answer)), len(written))
+        line = " ".join((written if ends(line) else written[:-1])[: last + 1])  # the limit of words cuts the last one
+        if _bears_out(finding, line, question):
+            told.append(line if title == about else _titled(line, title, question))
+        elif not (told and title == about and holds(told[-1], finding.answer)):  # not twice
+            told.append(_quote(finding))
         about = title
     return " ".join(dict.fromkeys(told))
 

@@ -158,3 +158,17 @@ def test_marks_stand_where_they_belong_in_other_languages(
     shown = [Passage(pid=str(number), title="", text=text) for number, text in enumerate(passages)]
     readings = [Interpretation(question="?", answer=answer, pid=str(n)) for n, answer in enumerate(answers)]
     assert with_marks(written, readings, shown) == marked
+
+
+@pytest.mark.parametrize(
+    ("answer", "marked"),
+    [
+        ("It opened in Utah,[2] and later in 1997.[7][8]", "It opened in Utah, and later in 1997 [1]."),
+        ("In 1997 [1] it opened.[8]", "In 1997 [1] it opened.[8]"),  # the language model's own
+        ("It takes argv[1] in 1997.", "It takes argv[1] in 1997 [1]."),  # code, as the passage has it
+    ],
+)
+def test_a_mark_that_stands_in_the_passage_is_no_citation(answer: str, marked: str) -> None:
+    text = "It opened in Utah,[2] and later in\n1997.[7][8] It takes argv[1] in 1997."
+    readings = [Interpretation(question="When did it open?", answer="1997", pid="web")]
+    assert with_marks(answer, readings, [Passage(pid="web", text=text)]) == marked

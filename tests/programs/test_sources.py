@@ -7,7 +7,7 @@ import dspy
 import pytest
 
 import polyqa
-from polyqa.base.values import Interpretation, Passage
+from polyqa.base.values import Interpretation, Otherwise, Passage, Sources
 from polyqa.colbert_index import ColBERTIndex, build_index
 from polyqa.extractive import embedded_lm
 from polyqa.models import Encoder, Reader
@@ -112,10 +112,28 @@ def test_readings_about_one_thing_are_one_and_those_about_namesakes_stay() -> No
     equal = compare_sources(ASKED, readings[:2], [A, OTHER], Spans())
     assert settled(readings[:2], equal) == [0, 1], "as many say one thing as the other"
     told = disagreements(readings[:2], equal)
-    # Each disagreement is told once, not the other way round, too.
-    assert (
-        told == f"Sources disagree on “{ASKED}”: one of two says 1885, one says 1902."
-    )  # not the other way round, too
+    assert told == f"Sources disagree on “{ASKED}”: one of two says 1885, one says 1902."  # and not once more
+
+
+def test_both_sides_know_of_the_same_sources() -> None:
+    """The reader finds 1885 in one of the two passages that back that reading."""
+    also = of(
+        OTHER, pid="also", text="The oldest mill of Kiel, the Harrow Mill of the brothers Lund, was opened in 1885."
+    )
+    readings = [reading("1902", "a"), reading("1885", "other")]
+    sources = compare_sources(ASKED, readings, [A, OTHER, also], Spans())
+    assert [one.pids for one in sources] == [("a",), ("other", "also")]
+    assert [other.pids for one in sources for other in one.otherwise] == [("other", "also"), ("a",)]
+    assert disagreements(readings, sources) == (f"Sources disagree on “{ASKED}”: one of three says 1902, two say 1885.")
+
+
+def test_the_fullest_of_several_disagreements_about_the_same_answers_is_told() -> None:
+    readings = [reading("1902", "a"), reading("1885", "other", "When did it open?")]
+    less = Sources(pids=("a",), otherwise=(Otherwise(answer="1885", pids=("other",)),))
+    more = Sources(pids=("other", "also"), otherwise=(Otherwise(answer="in 1902", pids=("a", "b")),))
+    assert disagreements(readings, [less, more]) == (
+        "Sources disagree on “When did it open?”: two of four say 1885, two say in 1902."
+    )
 
 
 class Told(Program):

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -250,6 +250,12 @@ HATTERS = [
 ]
 
 
+def complete(
+    question: str, lines: str, findings: Sequence[Finding], doubtful: Sequence[Finding] = (), probability: float = 0.9
+) -> str:
+    return _complete(question, lines, [(probability, finding) for finding in findings], doubtful)
+
+
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
@@ -271,7 +277,12 @@ HATTERS = [
         # what a line says of another finding is not told
         (
             "Johnny Depp plays him in the 2010 film. Ed Wynn is another.\nEd Wynn is heard in the 1951 film.",
-            "Alice (2010 film): Johnny Depp plays the Hatter. Ed Wynn is heard in the 1951 film.",
+            "Johnny Depp plays him in the 2010 film. Ed Wynn is heard in the 1951 film.",
+        ),
+        # nor what comes after its answer
+        (
+            "Johnny Depp plays him in the 2010 film. He is a hatter.\nHe is heard. Ed Wynn is the Hatter of 1951. Yes.",
+            "Johnny Depp plays him in the 2010 film. Alice (1951 film): He is heard. Ed Wynn is the Hatter of 1951.",
         ),
         # where a line does not say which thing it is about, the title does
         (
@@ -281,20 +292,47 @@ HATTERS = [
     ],
 )
 def test_a_line_for_each_finding(lines: str, told: str) -> None:
-    assert _complete("Who played the Hatter in Alice?", lines, HATTERS, []) == told
+    assert complete("Who played the Hatter in Alice?", lines, HATTERS) == told
 
 
 def test_the_same_line_for_two_findings_is_told_once() -> None:
     findings = [Finding(FILMS, FILMS.text.find(answer), answer, 1.0, 8.0) for answer in ("Johnny Depp", "2010")]
     line = "Johnny Depp plays the Hatter in the film of 2010."
-    assert _complete("Who played the Hatter in Alice?", f"{line}\n{line}", findings, []) == line
+    assert complete("Who played the Hatter in Alice?", f"{line}\n{line}", findings) == line
+
+
+def test_a_finding_that_may_be_wrong_is_quoted_and_not_twice() -> None:
+    lines = "Johnny Depp is the Hatter of 2010.\nEd Wynn is the Hatter of 1951."
+    told = complete("Who played the Hatter in Alice?", lines, HATTERS, probability=0.5)
+    assert told == "Alice (2010 film): Johnny Depp plays the Hatter. Alice (1951 film): Ed Wynn is heard as the Hatter."
+    same = Finding(FILMS, FILMS.text.find("Hatter"), "Hatter", 1.0, 8.0)
+    line = "Alice (2010 film): Johnny Depp is the Hatter."
+    assert _complete("Who was in Alice?", line, [(0.9, HATTERS[0]), (0.5, same)], []) == line
+
+
+def test_what_may_be_wrong_is_not_worded_by_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"interpretations": TOLD["interpretations"][:1], "answer": "The film came out in April 1953."}
+    engine = replying(BOTH, said)
+    monkeypatch.setitem(SPANS, SHIP.text, (("31 May 1911", -6.5),))
+    result = asked(program(FILM, SHIP, certainty=0.2), engine)
+    assert result.answer == "The film came out in April 1953. RMS Titanic: The liner was launched on 31 May 1911."
+    assert [one.question for one in result.interpretations] == [WORDED[0], WITH_TITLES[1]]
+    monkeypatch.setitem(SPANS, FILM.text, (("April 1953", -6.9),))
+    monkeypatch.setitem(SPANS, NAMELESS.text, (("1997", -9.0),))
+    engine.seen.clear()
+    result = asked(program(NAMELESS, FILM, certainty=0.2), engine)
+    assert result.answer == "Titanic (1953 film): It was released in April 1953."
+    assert len(engine.seen) == 1
+
+
+def test_what_is_quoted_ends() -> None:
+    cut = Passage(pid="cut", title="Alice", text="Ed Wynn is heard as the Hatter and as")
+    assert complete("Who is the Hatter?", "", [Finding(cut, 0, "Ed Wynn", 1.0, 8.0)]) == f"Alice: {cut.text}…"
 
 
 def test_a_qualifier_stands_behind_the_name_of_its_title() -> None:
     actor = Passage(pid="actor", title="Steve McQueen (actor)", text="McQueen was born in 1930.")
-    made = _complete(
-        "When was McQueen born?", "Steve McQueen was born in 1930.", [Finding(actor, 0, "1930", 1.0, 8.0)], []
-    )
+    made = complete("When was McQueen born?", "Steve McQueen was born in 1930.", [Finding(actor, 0, "1930", 1.0, 8.0)])
     assert made == "Steve McQueen (actor) was born in 1930."
 
 
@@ -328,7 +366,7 @@ def test_a_wrong_finding_is_not_worded_as_the_question_is(it: str, told: str) ->
     film = Passage(pid="film", title="Cromwell (1970 film)", text=text)
     findings = [Finding(film, text.find(name), name, 1.0, 8.0) for name in ("Alec Guinness", "Richard Harris")]
     lines = "Alec Guinness played King Charles in the 1970 film.\nRichard Harris played King Charles."
-    made = _complete("Who played King Charles in Cromwell?", lines, findings, [])
+    made = complete("Who played King Charles in Cromwell?", lines, findings)
     assert made == f"Alec Guinness played King Charles in the 1970 film. {told}"
 
 
@@ -336,7 +374,7 @@ def test_a_menu_is_not_told_as_less_certain() -> None:
     sure = Finding(FILMS, 0, "Johnny Depp", 1.0, 8.0)
     menu = Passage(pid="menu", title="Alice", text="Home News Ed Wynn Sport › Contact")
     doubtful = [Finding(menu, 10, "Ed Wynn", 0.9, 1.0), Finding(OLDER, 0, "Ed Wynn", 0.9, 1.0)]
-    made = _complete("Who played the Hatter in Alice?", "Johnny Depp plays him in the 2010 film.", [sure], doubtful)
+    made = complete("Who played the Hatter in Alice?", "Johnny Depp plays him in the 2010 film.", [sure], doubtful)
     assert made == (
         "Johnny Depp plays him in the 2010 film. Less certain: Alice (1951 film): Ed Wynn is heard as the Hatter."
     )
