@@ -27,6 +27,7 @@ Printed = Callable[..., str]
 Refused = Callable[..., str]
 QUESTION = "When did Titanic come out?"
 HALF = "\udce9"
+_LONGEST = 900  # seconds that a command may take beside other work
 
 
 def command(*words: str | bytes, most: int | None = None, **surroundings: str) -> tuple[int, str, str]:
@@ -41,7 +42,7 @@ def command(*words: str | bytes, most: int | None = None, **surroundings: str) -
         capture_output=True,
         env={**os.environ, **surroundings},
         preexec_fn=limit,
-        timeout=300,
+        timeout=_LONGEST,
         check=False,
     )
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
@@ -137,7 +138,7 @@ def test_questions_are_asked_and_served_without_ipv6() -> None:
     with serve(ScriptedEngine(lambda text: "It came out in 1972.", given=last_message)) as server:
         address = server.base.replace("127.0.0.1", "localhost")
         ask = ["ask", QUESTION, "--program", "closed-book", "--lm", "openai/m", "--api-base", address, "--json"]
-        done = subprocess.run([*polyqa, *ask], capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run([*polyqa, *ask], capture_output=True, text=True, timeout=_LONGEST, check=False)
     assert done.returncode == 0, done.stderr
     assert "1972" in json.loads(done.stdout)["answer"]
     words = ["serve", "--port", "0", "--index", "homonyms", "--program", "rac"]
@@ -165,8 +166,12 @@ def at_once(*commands: Sequence[object], folder: Path, **surroundings: str) -> l
         )
         for words in commands
     ]
-    with ThreadPoolExecutor(len(running)) as threads:
-        printed = list(threads.map(lambda one: one.communicate(timeout=300), running))
+    try:
+        with ThreadPoolExecutor(len(running)) as threads:
+            printed = list(threads.map(lambda one: one.communicate(timeout=_LONGEST), running))
+    finally:
+        for one in running:
+            one.kill()
     return [(one.returncode, *texts) for one, texts in zip(running, printed, strict=True)]
 
 
