@@ -19,7 +19,6 @@ import dspy
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
 
 from polyqa import LMSettings, Models, load
 from polyqa.evaluation.loading import load_questions
@@ -119,13 +118,21 @@ def areas(probabilities: Sequence[NDArray[np.float64]], right: Sequence[NDArray[
     1.0
     """
     chance = np.random.default_rng(0)
-    draws = [np.arange(len(right)), *chance.integers(len(right), size=(_RESAMPLES, len(right)))]
-    scored = []
-    for drawn in draws:
-        labels = np.concatenate([right[at] for at in drawn])
-        if labels.any() and not labels.all():
-            scored.append(roc_auc_score(labels, np.concatenate([probabilities[at] for at in drawn])))
-    return np.array(scored)
+    draws = chance.integers(len(right), size=(_RESAMPLES, len(right)))
+    times = np.stack([np.bincount(drawn, minlength=len(right)) for drawn in [np.arange(len(right)), *draws]])
+    better = np.array(
+        [
+            [_wins(some[own], others[~their]) for others, their in zip(probabilities, right, strict=True)]
+            for some, own in zip(probabilities, right, strict=True)
+        ]
+    )
+    pairs = (times @ [one.sum() for one in right]) * (times @ [(~one).sum() for one in right])
+    return np.einsum("ri,ij,rj->r", times, better, times)[pairs > 0] / pairs[pairs > 0]
+
+
+def _wins(some: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+    """Return how often one of some numbers is above one of others; equal ones count half."""
+    return float(np.sum(some[:, None] > others) + 0.5 * np.sum(some[:, None] == others))
 
 
 def asked(

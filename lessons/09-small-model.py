@@ -222,7 +222,7 @@ print(f"with other demos each time: {price['demos'][0] - common:,.0f} read anew"
 #
 # 1. polyqa's span reader (22 million parameters) marks up to three pieces of each passage that may answer.
 # 2. The model is asked about **each piece alone** whether the question can mean it: Yes or No.
-# 3. It words what is left, in one short reply.
+# 3. It words what is likely right, in one short reply. Of the less likely pieces the sentence is quoted.
 #
 # Here is one of the calls of step 2.
 
@@ -318,8 +318,9 @@ ax.legend(loc="upper left")
 plt.show()
 
 # %% [markdown]
-# Against the plain prompt everything rises, and every interval is above zero. Against the demos the long answers hold more of
-# what is right (STR-EM), and DR rises. For F1 18 questions cannot tell the two apart. The model is the same in all three columns.
+# Against the plain prompt everything rises; only for DR the interval reaches below zero, by a little. Against the demos the long
+# answers hold more of what is right (STR-EM). For F1 and DR 18 questions cannot tell the two apart. The model is the same in
+# all three columns.
 #
 # And the price?
 

@@ -204,13 +204,13 @@ def around(sentence: Sentence, position: int, most: int = 240) -> str:
     sentence, position
         See `sentence_at`.
     most
-        Characters that are shown; up to 120 of them stand before the position.
+        Characters that are shown; half of them, but at most 120, stand before the position.
 
     >>> around(Sentence("One two three four five.", 0, 24), 8, most=14)
-    'One two three…'
+    '…two three…'
     """
     text, at = sentence.text, position - sentence.start
-    start = max(0, min(at - _BEFORE, len(text) - most))
+    start = max(0, min(at - min(_BEFORE, most // 2), len(text) - most))
     end = start + most
     words = text[start:end].split(" ")
     if cut_before := start > 0:

@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
-from polyqa.base.text import SURROGATE
+from polyqa.base.text import SURROGATE, in_paragraphs
 from polyqa.base.values import Coverage, Interpretation, Passage, Sources, pop_sources
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine
@@ -172,7 +172,7 @@ class Result:
         every = [*self.interpretations, *self.doubtful]
         body = with_marks(self.answer.removesuffix(told).rstrip(), every, self.passages)
         numbers = {passage.pid: number for number, passage in enumerate(self.passages, 1)}
-        return f"{body} {disagreements(self.interpretations, self.sources, numbers)}".strip() if told else body
+        return in_paragraphs(body, disagreements(self.interpretations, self.sources, numbers)) if told else body
 
     def __repr__(self) -> str:
         readings = f"{len(self.interpretations)} reading{'s' * (len(self.interpretations) != 1)}"
@@ -442,7 +442,7 @@ def _apart(result: Result, program: dspy.Module) -> Result:
     if len(staying) == len(readings):
         return result
     kept = _keeping(result, program, staying)
-    answer = f"{answer} {disagreements(kept.interpretations, kept.sources)}".strip()
+    answer = in_paragraphs(answer, disagreements(kept.interpretations, kept.sources))
     return replace(kept, answer=answer, doubtful=[readings[at] for at in doubted if at not in staying])
 
 

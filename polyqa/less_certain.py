@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from polyqa.base.text import in_paragraphs
 from polyqa.base.values import Interpretation, Passage
 from polyqa.extractive.long_answers import opening_of, statement, tidy, with_subject
 from polyqa.extractive.prompt import PromptPassage
@@ -75,8 +76,7 @@ def told_apart(
         return answer, staying
     main, behind = long.split(staying, doubted)
     behind += [less.strip()] * bool(less.strip())
-    gap = "\n\n" if "\n" in main else " "
-    return (f"{main}{gap}{' '.join([LESS_CERTAIN, *behind])}" if behind else main), staying
+    return in_paragraphs(main, " ".join([LESS_CERTAIN, *behind]) if behind else ""), staying
 
 
 @dataclass(frozen=True)

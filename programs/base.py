@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, NamedTuple, TypedDict, Unpack, get_args
 
 import dspy
 
+from polyqa.base.text import in_paragraphs
 from polyqa.base.values import Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.attempts import CallLog
@@ -139,8 +140,8 @@ class Program(dspy.Module):
         self.keep_readings(prediction, settled(readings, prediction.sources))
         named = {pid for one in prediction.sources for side in (one, *one.otherwise) for pid in side.pids}
         prediction.passages = [*passages, *(one for one in every[len(passages) :] if one.pid in named)]
-        if told := disagreements(prediction.interpretations, prediction.sources):
-            prediction.answer = f"{prediction.answer} {told}".strip()
+        told = disagreements(prediction.interpretations, prediction.sources)
+        prediction.answer = in_paragraphs(prediction.answer, told) if told else prediction.answer
 
     def keep_readings(self, prediction: dspy.Prediction, places: Sequence[int]) -> None:
         """Leave some of its readings in a prediction, by their places from 0, and what it says of each."""

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import dspy
 
+from polyqa.base.text import in_paragraphs
 from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.extractive.planted import as_evidence
@@ -49,6 +50,7 @@ _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
 _PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|who|which|this|these|there)\b", re.I)
 _QUOTED = 320  # characters of a sentence that are quoted
+_SCRAP = 140  # of what is no sentence, as a menu or a list
 # The probability from which on a finding is told in the model's words: it words one that does not answer as if it did.
 _WORDED = 0.6
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
@@ -123,8 +125,10 @@ class Finding:
 
     @property
     def quoted(self) -> str:
-        """The sentence as an answer quotes it; of one that is very long, as lists and menus are, what is near."""
-        return around(sentence_at(self.passage.text, self.start), self.start, _QUOTED)
+        """The sentence as an answer quotes it; of one that is very long, or is none, what is near."""
+        sentence = sentence_at(self.passage.text, self.start)
+        whole = ends(sentence.text) and not sentence.text[0].islower()
+        return around(sentence, self.start, _QUOTED if whole else _SCRAP)
 
     @property
     def reads_well(self) -> bool:
@@ -319,7 +323,7 @@ def _complete(question: str, answer: str, kept: Sequence[tuple[float, Finding]],
     told = _told(question, answer, kept)
     said = [finding.sentence for _, finding in kept]
     less = [one for one in doubtful if not holds(told, one.answer) and one.sentence not in said and one.reads_well]
-    return f"{told} {LESS_CERTAIN} {' '.join(dict.fromkeys(map(_quote, less)))}" if less else told
+    return in_paragraphs(told, " ".join([LESS_CERTAIN, *dict.fromkeys(map(_quote, less))]) if less else "")
 
 
 def _quote(finding: Finding) -> str:

@@ -38,6 +38,15 @@ def printable(text: str) -> str:
     return well_formed(STEERING.sub("", text))
 
 
+def in_paragraphs(*texts: str) -> str:
+    r"""Return texts with an empty line between them; empty ones are left out.
+
+    >>> in_paragraphs("It opened in 1902.", "", "Less certain: In 1885.")
+    'It opened in 1902.\n\nLess certain: In 1885.'
+    """
+    return "\n\n".join(text.strip() for text in texts if text.strip())
+
+
 def counted(number: float, thing: str, several: str | None = None) -> str:
     """Return a number and what it counts.
 

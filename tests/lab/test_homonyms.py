@@ -23,6 +23,7 @@ def splits() -> Splits:
     return {split: load_questions("homonyms", split=split) for split in SPLITS}
 
 
+@pytest.mark.slow
 def test_the_shipped_data_has_no_fault(passages: list[Passage], splits: Splits) -> None:
     assert list(faults(passages, splits)) == []
 

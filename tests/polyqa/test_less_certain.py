@@ -44,7 +44,7 @@ def jaguar() -> tuple[Result, Sequence[Mapping[str, Any]]]:
 
 def test_an_answer_tells_doubtful_readings_last(jaguar: tuple[Result, Any]) -> None:
     result, _ = jaguar
-    sure, _, less = result.cited_answer.partition(f" {LESS_CERTAIN} ")
+    sure, _, less = result.cited_answer.partition(f"\n\n{LESS_CERTAIN} ")
     assert [reading.answer for reading in result.interpretations] == ["2005"]
     assert sure.startswith("SEPECAT Jaguar: France retired its last Jaguars in 2005")
     assert {reading.answer for reading in result.doubtful} == {"1928", "1935", "1945"}
@@ -62,7 +62,7 @@ def test_nothing_else_counts_them(jaguar: tuple[Result, Any]) -> None:
     assert len(data["interpretations"]) == len(data["confidence"]) == len(data["sources"]) == 1
     assert (data["answers"], data["ambiguous"], data["clarification"]) == (["2005"], False, None)
     assert not polyqa.ask(JAGUAR, program="auto", ask_back=True).asked_back
-    assert result.alone(0).answer == result.answer.partition(f" {LESS_CERTAIN}")[0]
+    assert result.alone(0).answer == result.answer.partition(f"\n\n{LESS_CERTAIN}")[0]
 
 
 def test_why_names_what_was_dropped(jaguar: tuple[Result, Any]) -> None:
@@ -75,13 +75,12 @@ def test_why_names_what_was_dropped(jaguar: tuple[Result, Any]) -> None:
 def test_a_language_model_s_sentence_moves_before_what_it_doubts_itself() -> None:
     lm = polyqa.recorded(lessons_home() / "spanwise.jsonl.gz")
     result = polyqa.ask("Who was the architect of Notre-Dame?", program="spanwise", lm=lm)
-    sure, _, less = result.cited_answer.partition(f" {LESS_CERTAIN} ")
+    sure, _, less = result.cited_answer.partition(f"\n\n{LESS_CERTAIN} ")
     assert [reading.answer for reading in result.doubtful] == ["Bishop Maurice de Sully"]
     assert len(result.interpretations) == len(result.confidence) == len(result.extra["probabilities"]) == 1
     assert "Sully" not in sure
-    assert less.startswith(
-        "Bishop Maurice de Sully was the architect of Notre-Dame de Paris [4]. A French priest of the Congregation"
-    )
+    assert less.startswith("Notre-Dame de Paris: Bishop Maurice de Sully had the cathedral of Notre-Dame begun in 1163")
+    assert less.endswith("the University of Notre Dame [2].")
 
 
 def test_half_of_the_surest_is_enough() -> None:
@@ -93,12 +92,12 @@ def test_an_opening_names_what_stays() -> None:
     told = "Titanic (1997 film): James Cameron directed it, with Kate Winslet. Titanic (1953 film): Jean Negulesco"
     said, staying = apart(f"Titanic can mean the 1997 film or the 1953 film. {told} directed it.", CAMERON, NEGULESCO)
     assert staying == [0]
-    assert said == told.replace("Titanic (1953", f"{LESS_CERTAIN} Titanic (1953") + " directed it."
+    assert said == told.replace(" Titanic (1953", f"\n\n{LESS_CERTAIN} Titanic (1953") + " directed it."
 
 
 def test_a_count_of_what_may_be_meant_goes() -> None:
     said, _ = apart("There are two films. James Cameron directed one. Jean Negulesco did, too.", CAMERON, NEGULESCO)
-    assert said == f"James Cameron directed one. {LESS_CERTAIN} Titanic (1953 film): Jean Negulesco did, too."
+    assert said == f"James Cameron directed one.\n\n{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco did, too."
 
 
 def test_a_sentence_that_quotes_its_passage_claims_one_answer() -> None:
@@ -114,7 +113,7 @@ def test_a_sentence_that_claims_both_keeps_both() -> None:
 def test_what_goes_on_about_a_doubtful_reading_goes_with_it() -> None:
     said, _ = apart("Jean Negulesco directed it. It won an Oscar. It was by James Cameron.", CAMERON, NEGULESCO)
     assert said == (
-        "Titanic (1997 film): It was by James Cameron. "
+        "Titanic (1997 film): It was by James Cameron.\n\n"
         f"{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco directed it. It won an Oscar."
     )
 
@@ -122,7 +121,8 @@ def test_what_goes_on_about_a_doubtful_reading_goes_with_it() -> None:
 def test_what_introduces_a_doubtful_reading_goes_with_it() -> None:
     said, _ = apart(f"The first of 1953 is grey. Jean Negulesco directed it. {CAMERON.answer} did.", CAMERON, NEGULESCO)
     assert said == (
-        f"James Cameron did. {LESS_CERTAIN} The first of 1953 is grey. Titanic (1953 film): Jean Negulesco directed it."
+        f"James Cameron did.\n\n{LESS_CERTAIN} The first of 1953 is grey. "
+        "Titanic (1953 film): Jean Negulesco directed it."
     )
 
 
@@ -141,7 +141,7 @@ def test_an_answer_without_the_sure_reading_gets_it() -> None:
 
 def test_a_mark_stays_with_its_sentence() -> None:
     said, _ = apart("James Cameron did. [1] Jean Negulesco did. [2] So they say. [1]", CAMERON, NEGULESCO)
-    assert said.startswith(f"James Cameron did [1]. So they say [1]. {LESS_CERTAIN} ")
+    assert said.startswith(f"James Cameron did [1]. So they say [1].\n\n{LESS_CERTAIN} ")
     assert said.endswith("Jean Negulesco did [2].")
 
 
@@ -151,32 +151,33 @@ def test_a_mark_stays_with_its_sentence() -> None:
         (  # a title that only it has
             "James Cameron did. The musical is older. Richard Jones did.",
             JONES,
-            f"James Cameron did. {LESS_CERTAIN} The musical is older. Titanic (musical): Richard Jones did.",
+            f"James Cameron did.\n\n{LESS_CERTAIN} The musical is older. Titanic (musical): Richard Jones did.",
         ),
         (  # a number of its question
             "James Cameron did. The one of 1953 is older. Jean Negulesco did.",
             NEGULESCO.model_copy(update={"pid": None}),
-            f"James Cameron did. {LESS_CERTAIN} The one of 1953 is older. Jean Negulesco did.",
+            f"James Cameron did.\n\n{LESS_CERTAIN} The one of 1953 is older. Jean Negulesco did.",
         ),
         (  # what names both before the first answer says what may be meant; later it stays
             "One is the film, one the musical. James Cameron did. The film is not the musical. Richard Jones did.",
             JONES,
-            f"James Cameron did. The film is not the musical. {LESS_CERTAIN} Titanic (musical): Richard Jones did.",
+            f"James Cameron did. The film is not the musical.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones did.",
         ),
         (  # a question stays with what answers it, and needs no title
             "The film? James Cameron. And the musical? Richard Jones.",
             JONES,
-            f"The film? James Cameron. {LESS_CERTAIN} And the musical? Richard Jones.",
+            f"The film? James Cameron.\n\n{LESS_CERTAIN} And the musical? Richard Jones.",
         ),
         (
             "James Cameron did. It is the 1953 film Titanic by Jean Negulesco.",
             NEGULESCO,
-            f"James Cameron did. {LESS_CERTAIN} Titanic (1953 film): It is the 1953 film Titanic by Jean Negulesco.",
+            f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (1953 film): It is the 1953 film Titanic by Jean Negulesco.",
         ),
         (  # the title that stood before it has gone
             "Titanic (1997 film): Kate Winslet starred. James Cameron directed.",
             WINSLET,
-            f"Titanic (1997 film): James Cameron directed. {LESS_CERTAIN} Titanic (1997 film): Kate Winslet starred.",
+            "Titanic (1997 film): James Cameron directed.\n\n"
+            f"{LESS_CERTAIN} Titanic (1997 film): Kate Winslet starred.",
         ),
     ],
 )
@@ -189,10 +190,10 @@ def test_two_readings_that_stay_are_opened_anew_if_several_sentences_tell_them()
     one, other = "James Cameron did one.", "Jean Negulesco did one."
     less = f"{LESS_CERTAIN} Titanic (musical): Richard Jones did one."
     said, _ = apart(f"There are three. {one} {other} Richard Jones did one.", *sure, JONES, sure=2)
-    assert said == f"Titanic can mean the 1997 film or the 1953 film. {one} {other} {less}"
+    assert said == f"Titanic can mean the 1997 film or the 1953 film. {one} {other}\n\n{less}"
     both = "James Cameron and Jean Negulesco did."
     said, _ = apart(f"There are three. {both} Richard Jones did one.", *sure, JONES, sure=2)
-    assert said == f"{both} {less}"
+    assert said == f"{both}\n\n{less}"
     said, _ = apart(
         f"There are three. {one} Kate Winslet starred. Richard Jones did one.", CAMERON, WINSLET, JONES, sure=2
     )
@@ -206,10 +207,10 @@ def test_words_of_a_sure_answer_claim_no_other() -> None:
 
 def test_what_the_answer_left_out_is_told_once_and_not_with_a_menu() -> None:
     said, _ = apart("James Cameron did.", CAMERON, JONES, JONES)
-    assert said == f"James Cameron did. {LESS_CERTAIN} Titanic (musical): Richard Jones directed it."
+    assert said == f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones directed it."
     menu = MUSICAL.model_copy(update={"text": f"Richard Jones {'home ' * 70}."})
     said, _ = told_apart("Who directed Titanic?", "James Cameron did.", [CAMERON, JONES], [1], [FILM, menu])
-    assert said == f"James Cameron did. {LESS_CERTAIN} {JONES.question} Richard Jones."
+    assert said == f"James Cameron did.\n\n{LESS_CERTAIN} {JONES.question} Richard Jones."
 
 
 @st.composite

@@ -151,7 +151,7 @@ class Told(Program):
 def test_every_program_tells_it_awaited_or_not() -> None:
     program = Told([reading("1902", "a")], [A, B, OTHER], YEARS)
     here = program(question=ASKED)
-    assert here.answer == f"It is old. Sources disagree on “{ASKED}”: two of three say 1902, one says 1885."
+    assert here.answer == f"It is old.\n\nSources disagree on “{ASKED}”: two of three say 1902, one says 1885."
     assert asyncio.run(program.acall(question=ASKED)).answer == here.answer
     assert "sources" not in Told([reading("1902", "a")], [A, OTHER], None)(question=ASKED)
     assert "sources" not in Told([], [A, OTHER], YEARS)(question=ASKED)

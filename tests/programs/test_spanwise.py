@@ -142,7 +142,7 @@ def test_doubtful_findings_stand_at_the_end_as_such() -> None:
     made = program(FILM, NAMELESS, certainty=0.98)
     result = asked(made, replying({"April 1953": "Yes", "23 April 1997": "Yes"}, {**TOLD, "answer": "In April 1953."}))
     assert [one.answer for one in result.interpretations] == ["April 1953"]
-    assert result.answer == f"Titanic (1953 film): In April 1953. {LESS_CERTAIN} {NAMELESS.text}"
+    assert result.answer == f"Titanic (1953 film): In April 1953.\n\n{LESS_CERTAIN} {NAMELESS.text}"
 
 
 def test_an_answer_is_told_once() -> None:
@@ -376,7 +376,7 @@ def test_a_menu_is_not_told_as_less_certain() -> None:
     doubtful = [Finding(menu, 10, "Ed Wynn", 0.9, 1.0), Finding(OLDER, 0, "Ed Wynn", 0.9, 1.0)]
     made = complete("Who played the Hatter in Alice?", "Johnny Depp plays him in the 2010 film.", [sure], doubtful)
     assert made == (
-        "Johnny Depp plays him in the 2010 film. Less certain: Alice (1951 film): Ed Wynn is heard as the Hatter."
+        "Johnny Depp plays him in the 2010 film.\n\nLess certain: Alice (1951 film): Ed Wynn is heard as the Hatter."
     )
 
 
@@ -400,7 +400,11 @@ def test_of_a_very_long_sentence_what_is_near_is_quoted() -> None:
     assert quoted.startswith("…")
     assert quoted.endswith("…")
     assert "The answer is forty-two Main" in quoted
-    assert len(quoted) < 330
+    assert len(quoted) < 150
+    long = passage.model_copy(
+        update={"text": f"The answer is forty-two, as {'so many have said, and ' * 20}that is all."}
+    )
+    assert 250 < len(Finding(long, long.text.find("forty-two"), "forty-two", 1.0, 1.0).quoted) < 330
     short = Finding(FILM, FILM.text.find("1954"), "1954", 1.0, 1.0)
     assert short.quoted == short.sentence
 

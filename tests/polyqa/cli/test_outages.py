@@ -92,7 +92,10 @@ def test_nothing_done_is_no_success(run: Run, engine: ExtractiveEngine, tmp_path
     assert last_line(err).startswith("3 of 3 questions failed: ")
 
 
-@pytest.mark.parametrize("recipe", ["knn", "knn-bootstrap", "bootstrap-random-search"])
+@pytest.mark.parametrize(
+    "recipe",
+    ["knn", *(pytest.param(one, marks=pytest.mark.slow) for one in ("knn-bootstrap", "bootstrap-random-search"))],
+)
 def test_a_compilation_writes_no_artifact_of_an_outage_and_goes_on(
     run: Run, engine: ExtractiveEngine, tmp_path: Path, recipe: str
 ) -> None:

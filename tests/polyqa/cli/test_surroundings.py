@@ -105,7 +105,7 @@ def test_an_answer_needs_no_place_to_write_to() -> None:
     assert "1997" in out
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow)])
 def test_what_the_encoding_of_a_terminal_lacks_is_a_question_mark_and_json_loses_nothing(encoding: str) -> None:
     ask = ("ask", QUESTION, "--program", "rac")
     code, out, err = command(*ask, PYTHONIOENCODING=encoding)
