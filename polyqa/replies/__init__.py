@@ -10,20 +10,20 @@ and with it the validator, and DSPy takes nothing but classes when it copies or 
 Each is named after the type it stands for, because DSPy shows that name to the language model.
 """
 
-from .answers import parse_answers as parse_answers
 from .interpretations import clean_readings as clean_readings
 from .interpretations import parse_interpretations as parse_interpretations
 from .labels import parse_ambiguity_types as parse_ambiguity_types
 from .labels import parse_grade as parse_grade
 from .labels import parse_support as parse_support
 from .labels import parse_usefulness as parse_usefulness
+from .labels import parse_yes_no as parse_yes_no
+from .lists import parse_answers as parse_answers
+from .lists import parse_questions as parse_questions
 from .long_answers import clean_answer as clean_answer
 from .long_answers import tells_nothing as tells_nothing
 from .nothing import is_null as is_null
 from .nothing import looks_like_refusal as looks_like_refusal
 from .numbers import parse_numbers as parse_numbers
-from .questions import parse_questions as parse_questions
-from .tagged import parse_interpretation_lines as parse_interpretation_lines
 from .text import parse_lines as parse_lines
 from .text import without_thoughts as without_thoughts
 from .types import LINE_FOR_EACH as LINE_FOR_EACH
@@ -44,4 +44,3 @@ from .types import Sentences as Sentences
 from .types import Supports as Supports
 from .types import Usefulness as Usefulness
 from .types import YesNo as YesNo
-from .verdicts import parse_yes_no as parse_yes_no

@@ -1,4 +1,4 @@
-"""Lists of readings, in every usual form."""
+"""Readings of a question: rows ``1. reading | answer [3]``, lines ``DQ n: … / DA n: …``, and JSON."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,20 +6,47 @@ from typing import Any
 
 from polyqa.base.values import Interpretation
 
-from .nothing import is_null
-from .questions import asks_at_once
-from .records import interpretation, is_reading, readings_in
-from .rows import has_rows, parse_rows
-from .tagged import is_tagged, parse_interpretation_lines
-from .text import json_in, shown, told, without_fence
+from .lists import asks_at_once
+from .nothing import is_null, looks_like_refusal
+from .text import (
+    is_item,
+    is_rule,
+    json_in,
+    listed,
+    shown,
+    strip_dress,
+    told,
+    without_bullet,
+    without_fence,
+    without_lead,
+)
 
+QUESTION_KEYS = ("disambiguated_question", "interpretation", "question", "dq")
+ANSWER_KEYS = ("short_answer", "answer", "da")
+_PID_KEYS = ("pid", "passage", "source")
+_BAR = re.compile(r"\s+\|\s+")
+_ASKED_BAR = re.compile(r"(?:(?<=\?)|(?<=\?[\"”*_])|(?<=\?\*\*))\s+\|\s+")  # before it there may be another
+_NUMBERED = re.compile(r"\A(?:\d{1,2}\.\s+)+")
+_CITED = r"(?:passages?|sources?)\s*#?"
+_NUMBERS = r"\d{1,3}(?:\s*(?:,|;|&|and)\s*\d{1,3})*\s*"
+_CITATION = re.compile(rf"\s?(?:\[\s*(?:{_CITED})?{_NUMBERS}\]|\(\s*(?:see )?{_CITED}{_NUMBERS}\))", re.I)
+# "reading | answer" repeats the prompt, "1. 1. 1." or "1, 2, 3, 4, 5" is a loop, "1. A 2. B" a list.
+_NO_ANSWER = re.compile(r"(?:short )?answer(?: \[\w+\])?|(?:\d{1,2}\W+){4,}\d*|1\. .+ 2\. .+", re.I)
+_TAG = re.compile(
+    r"[\s\-*•#>_]*(?:\d{1,2}[.)]\s*)?[*_]*(?:(?P<question>DQ|question|reading|interpretation)|"
+    r"(?P<answer>DA|(?:short )?answer)|(?P<passage>pid|passage|source))\s*(?P<number>\d{1,2})?"
+    r"[*_]*\s*:[*_]*(?P<text>.*)",
+    re.I,
+)
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\s[-–—]\s")
-_LEAST_WORDS = 18  # of a copied passage; of 24,736 questions of ASQA and AmbigNQ 3 look so
+_LEAST_WORDS = 18  # of a copied passage; of 28,072 questions of ASQA and AmbigNQ 4 look so, of 24,401 answers 15
+_NAME = r"[A-ZÀ-Þ\d(\"“]\S*"
+_HEADING = re.compile(rf"(?!In |On |At |For |By )(?:{_NAME}\s+)*{_NAME}")  # so looks 1 of those questions
 _GLUED = re.compile(r"\S{25}")  # so a model ends a line to which a grammar gives no more words
 
 
 def parse_interpretations(value: Any) -> list[Interpretation]:
-    """Accept every usual way to write a list of interpretations.
+    """Return the readings of a reply, of what JSON gave, or of a demo.
 
     Empty text, ``None`` and ``N/A`` mean that there is none; a question whose answer is empty, null or said to be
     unknown is left out, as one that the passages do not answer.
@@ -27,9 +54,8 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
     Parameters
     ----------
     value
-        A list of mappings or pairs, one mapping, a mapping that wraps the list, or text: JSON (a list, or an
-        object a line, with or without prose around), lines ``DQ n: … / DA n: …``, rows ``1. reading | answer [3]``, or
-        a table.
+        A list of mappings, one mapping, a mapping that wraps the list, or text: JSON, lines ``DQ n: … / DA n: …``, or
+        rows ``1. reading | answer [3]``.
 
     Raises
     ------
@@ -41,58 +67,161 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
         return []
     if isinstance(value, str):
         return _of_text(without_fence(told(value)))
-    if isinstance(value, Interpretation):
-        return [value]
     if isinstance(value, Mapping):
-        inner = readings_in(value)
-        return _of_list([value] if inner is None else inner)
-    if isinstance(value, (list, tuple)):
-        return _of_list(value)
-    raise ValueError(f"not a list of interpretations: {shown(value)}")
+        value = [value] if is_reading(value) else listed(value)
+    if isinstance(value, Interpretation):
+        value = [value]
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"not a list of interpretations: {shown(value)}")
+    if value and all(isinstance(item, str) for item in value):
+        return _of_text("\n".join(value))
+    found = [_interpretation(item) for item in value if item is not None]
+    return [reading for reading in found if reading is not None]
 
 
 def clean_readings(readings: Iterable[Interpretation]) -> list[Interpretation]:
-    """Return the readings of a reply without those told before, and without passages copied in their place."""
+    """Return the readings of a reply without those told before, and without headings and copied passages."""
     first: dict[tuple[str, str], Interpretation] = {}
     for one in readings:
-        if not _is_passage(one.question):
+        heading = _HEADING.fullmatch(one.question) and not asks_at_once(one.question)
+        if not (heading or _is_passage(one.question) or _is_passage(one.answer)):
             first.setdefault((one.question.casefold(), one.answer.casefold()), one)
     return list(first.values())
 
 
-def _is_passage(reading: str) -> bool:
-    """Return whether a reading is a passage under its heading: a few sentences of which none asks, or one cut off."""
-    words, sentences = len(reading.split()), _SENTENCE.split(reading)
+def is_reading(value: Any) -> bool:
+    """Return whether a mapping is one reading, not a list of readings in a mapping."""
+    return isinstance(value, Mapping) and bool(first_told(lowered(value), QUESTION_KEYS))
+
+
+def lowered(mapping: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a mapping with its keys in small letters and underscores."""
+    return {str(key).strip().lower().replace(" ", "_"): item for key, item in mapping.items()}
+
+
+def first_told(mapping: Mapping[str, Any], keys: Iterable[str]) -> Any:
+    """Return the value of the first key that has one; ``None`` if there is none."""
+    return next((mapping[key] for key in keys if mapping.get(key) not in (None, "", [], {})), None)
+
+
+def passage_number(value: Any) -> str | None:
+    """Return the number of a passage that is cited; another text is a passage's id and stays as it is.
+
+    >>> passage_number("**Passage [3]**"), passage_number(4), passage_number("p12")
+    ('3', '4', 'p12')
+    """
+    text = "" if value is None or isinstance(value, bool) else strip_dress(str(value))
+    match = re.fullmatch(rf"\W*(?:{_CITED})?\W*(\d{{1,4}})\b[\s\d.,&\[\]()]*", text, re.I)
+    return match[1] if match else None if is_null(text) else text
+
+
+def split_citation(text: str) -> tuple[str, str | None]:
+    """Return an answer without its citations, and the number that is cited first.
+
+    >>> split_citation("Nagano [3][4]"), split_citation("Mercury (1998)"), split_citation("17 km (passage 2) in 1998")
+    (('Nagano', '3'), ('Mercury (1998)', None), ('17 km in 1998', '2'))
+    """
+    cited = _CITATION.search(text)
+    left = _CITATION.sub("", text).strip()
+    return (left, re.findall(r"\d+", cited[0])[0]) if cited and left else (text, None)
+
+
+def _is_passage(text: str) -> bool:
+    """Return whether a text is a passage under its heading: a few sentences of which none asks, or one cut off."""
+    words, sentences = len(text.split()), _SENTENCE.split(text)
     asks = any(map(asks_at_once, sentences))
-    return (len(sentences) > 1 and words >= _LEAST_WORDS and not asks) or (words >= 12 and bool(_GLUED.search(reading)))
-
-
-def _of_list(items: Any) -> list[Interpretation]:
-    if items and all(isinstance(item, str) for item in items):
-        return parse_interpretations("\n".join(items))
-    found: list[Interpretation | None] = []
-    for item in items:
-        if item is None or (isinstance(item, str) and is_null(item)):
-            continue
-        inner = readings_in(item) if isinstance(item, Mapping) and not is_reading(item) else None
-        if isinstance(item, str) or inner is not None:
-            found += parse_interpretations(item if inner is None else inner)
-        else:
-            found.append(interpretation(item))
-    return [reading for reading in found if reading is not None]
+    return (len(sentences) > 1 and words >= _LEAST_WORDS and not asks) or (words >= 12 and bool(_GLUED.search(text)))
 
 
 def _of_text(text: str) -> list[Interpretation]:
     try:
         found = json_in(text)
-        if found is None and is_tagged(text):
-            return parse_interpretation_lines(text)
-        if found is None and has_rows(text):
-            return parse_rows(text)
+        if found is None and not is_null(text):
+            tags = [tag for line in text.splitlines() if (tag := _TAG.match(line))]
+            asked = any(tag["question"] and not _ASKED_BAR.search(tag["text"]) for tag in tags)
+            return _tagged(tags) if asked and any(tag["answer"] for tag in tags) else _rows(text)
     except ValueError as error:
         raise ValueError(f"no interpretation found in: {shown(text)}: {error}") from None
-    if found is not None:
-        return parse_interpretations(found)
-    if is_null(text):
-        return []
-    raise ValueError(f"no interpretation found in: {shown(text)}")
+    return parse_interpretations(found)
+
+
+def _rows(text: str) -> list[Interpretation]:
+    rows: list[tuple[str, str]] = []
+    for line in text.splitlines():
+        question, *answers = (_ASKED_BAR if _ASKED_BAR.search(line) else _BAR).split(line)
+        asks = bool(answers) and answers[0].endswith("?") and not question.endswith("?")
+        if len(answers) > 1 or line.lstrip().startswith("|") or asks:
+            raise ValueError(f"which part of {line!r:.80} is the answer?")
+        if answers:
+            tag = _TAG.match(question)
+            question = tag["text"] if tag and tag["question"] else _NUMBERED.sub("", without_bullet(question))
+            rows.append((question, answers[0]))
+        elif is_item(line) and not is_rule(line):
+            raise ValueError(f"no answer in {line!r:.80}")
+    if not rows:
+        raise ValueError("no row has an answer")
+    if len(rows) > 1 and all(answer.startswith(f"{number}. ") for number, (_, answer) in enumerate(rows, 1)):
+        rows = [(question, _NUMBERED.sub("", answer)) for question, answer in rows]
+    found = [_reading(question, answer) for question, answer in rows]
+    return [reading for reading in found if reading is not None]
+
+
+def _tagged(tags: list[re.Match[str]]) -> list[Interpretation]:
+    """Read ``DQ n: … / DA n: …`` lines (the format of the RAC prompt of Tree of Clarifications).
+
+    An answer belongs to the question of its number, without a number to the question before it. A question without an
+    answer is dropped. An ``Answer:`` line without a number ends the ``DQ`` lines, as there the long answer begins.
+    """
+    questions: list[str] = []
+    numbers: list[str | None] = []
+    answers: dict[int, str] = {}
+    cited: dict[int, str] = {}
+    tagged, at = False, -1
+    for tag in tags:
+        text = tag["text"].strip()
+        if tag["question"] and text:
+            tagged = tagged or tag["question"].upper() == "DQ"
+            questions.append(text)
+            numbers.append(tag["number"])
+        elif tag["answer"]:
+            if tagged and tag["number"] is None and tag["answer"].upper() != "DA":
+                break
+            known = tag["number"] is not None and numbers.count(tag["number"]) == 1
+            at = numbers.index(tag["number"]) if known else len(questions) - 1
+            if at < 0 or at in answers:
+                raise ValueError(f"what does {text!r:.80} answer?")
+            answers[at] = text
+        elif at in answers and (number := re.search(r"\d+", text)):
+            cited[at] = number[0]
+    found = [_reading(question, answers[at], cited.get(at)) for at, question in enumerate(questions) if at in answers]
+    return [reading for reading in found if reading is not None]
+
+
+def _reading(question: str, answer: str, pid: str | None = None) -> Interpretation | None:
+    """Return one reading of a text, ``None`` if its answer is said to be nothing; ``pid`` goes before what it cites."""
+    text, cited = split_citation(strip_dress(answer))
+    text = strip_dress(without_lead(re.sub(r"\A(?:(?:short )?answer: |\d{1,2}\. (?=\d{3}))", "", text, flags=re.I)))
+    if _says_nothing(text) or is_null(question):
+        return None
+    return Interpretation(question=strip_dress(question), answer=text, pid=pid or cited)
+
+
+def _interpretation(value: Any) -> Interpretation | None:
+    if isinstance(value, Interpretation):
+        return value
+    if isinstance(value, Mapping):
+        fields = lowered(value)
+        question, answer = first_told(fields, QUESTION_KEYS), first_told(fields, ANSWER_KEYS)
+        if isinstance(answer, (list, tuple)) and all(isinstance(one, str) for one in answer):
+            answer = "; ".join(answer)
+        if isinstance(question, str) and any(key in fields for key in ANSWER_KEYS):
+            if answer is None or (isinstance(answer, (str, int, float)) and _says_nothing(str(answer))):
+                return None
+            if isinstance(answer, (str, int, float)):
+                pid = passage_number(first_told(fields, _PID_KEYS))
+                return Interpretation(question=question.strip(), answer=str(answer).strip(), pid=pid)
+    raise ValueError(f"not an interpretation with a question and an answer: {shown(value)}")
+
+
+def _says_nothing(answer: str) -> bool:
+    return is_null(answer) or looks_like_refusal(answer) or bool(_NO_ANSWER.fullmatch(answer))

@@ -1,4 +1,4 @@
-"""Labels: kinds of ambiguity, grades, support, marks."""
+"""Labels: kinds of ambiguity, grades, support, marks, Yes and No."""
 
 import json
 import re
@@ -7,74 +7,47 @@ from typing import Any, TypeVar
 
 from polyqa.base.values import AmbiguityType, Grade, Support
 
-from .text import shown, told, without_fence
+from .nothing import says_unanswered
+from .text import json_in, shown, strip_dress, told
 
 _KINDS = [kind for kind in AmbiguityType if kind is not AmbiguityType.NONE]
-_LABELS: dict[str, AmbiguityType] = {word: kind for kind in _KINDS for word in (kind.lower(), kind.name.lower())}
-_LABELS |= dict.fromkeys(("n/a", "na", "none", "unambiguous"), AmbiguityType.NONE)
-
-
-def _any_of(words: list[str]) -> str:
-    return rf"(?<![a-z])(?:{'|'.join(sorted(map(re.escape, words), key=len, reverse=True))})(?![a-z])"
-
-
-_LABEL = re.compile(_any_of(list(_LABELS)))
-_ONE = rf"[\[*_`\"'(]*{_any_of([word for word in _LABELS if not word.startswith(('n', 'un'))])}[\])*_`\"']*"
+_LABELS: dict[str, AmbiguityType] = {kind.lower(): kind for kind in _KINDS}
+_NONE = re.compile(r"\b(?:n/a|none|unambiguous|not ambiguous)(?![a-z])")
 _DENIED = re.compile(
-    rf"(?:\b(?:not|no|nor|neither|without|excluding|except|rather than)|n't)\s+(?:an?\s+|any\s+|the\s+)?{_ONE}"
-    rf"(?:\s*(?:\b(?:or|nor)\b|/)\s*{_ONE})*"
-    rf"|{_ONE}\s+(?:does|do|is|are)\s?(?:not|n't)\b|{_ONE}\s*[:=]\s*(?:no|not|false|n/a|none)\b\W*(?=[,;\n]|\Z)"
+    r"\b(?:no|not|nor|neither|without|except|than)\W+(?:\w+\W+){0,2}?amb(?!ig)"
+    r"|\bamb[a-z]{3,4}\W+(?:(?:is|are|do|does)\s?(?:not|n['’]t)\b|(?:no|not|false)\W*?(?:[,;\n]|\Z))"
 )
-_LISTED = re.compile(rf"\b(?:not|no|without)\s+{_ONE}\s*,\s*{_ONE}")  # is the second denied, too?
-_ITEM = re.compile(r"[\W_]*(?:\d{1,2}\.\s*)?(?P<word>[a-z/ ]+?)(?:\s+ambigu\w+)?[\W_]*")
 
 
 def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
-    """Read labels in any case, with or without brackets, one or several; ``N/A`` beside another goes.
+    """Read the labels of the prompt in any case, with or without brackets, one or several; ``N/A`` beside another goes.
 
-    Labels that are denied ("not AmbTime", "AmbObj: no") do not count. Beside labels of the prompt, a plain word
-    ("time") counts only as an item of its own. An empty list means ``N/A``.
+    An empty list means ``N/A``.
 
-    >>> parse_ambiguity_types("[ambsub], Time (not AmbLoc)")
+    >>> parse_ambiguity_types("[ambsub], [AmbTime]")
     [<AmbiguityType.SUBJECT: 'AmbSub'>, <AmbiguityType.TIME: 'AmbTime'>]
 
     Raises
     ------
     ValueError
-        If no label is left, or it cannot be told what is denied.
+        If there is no label, or one is denied ("AmbSub, not AmbTime").
     """
-    if isinstance(value, str):
-        text = without_fence(told(value))
-    elif isinstance(value, Mapping) and all(isinstance(item, bool) for item in value.values()):
-        text = ", ".join(str(key) for key, item in value.items() if item)
-    else:
-        text = json.dumps(value, default=str)
-    if value is None or text.strip() == "[]":
-        text = "none"
-    lowered = re.sub(r"\bnot ambiguous\b|\bno ambiguity\b", "unambiguous", text.lower())
-    if _LISTED.search(lowered):
+    text = told(value) if isinstance(value, str) else json.dumps(value, default=str)
+    if _DENIED.search(text.lower()):
         raise ValueError(f"no ambiguity type is clear in: {shown(text)}")
-    left = _DENIED.sub(" ", re.sub(r"(?<=\bn)\.\s?a\b\.?", "/a", lowered))
-    items = [item["word"] for part in re.split(r"[,;:\n(]|\band\b", left) if (item := _ITEM.fullmatch(part))]
-    # "the time of the event is not given" names no kind
-    found = [word for word in _LABEL.findall(left) if word.startswith("amb") or word in (*items, "n/a", "unambiguous")]
-    labels = list(dict.fromkeys(_LABELS[word] for word in found))
-    if not labels:
-        raise ValueError(f"no ambiguity type among {', '.join(AmbiguityType)} in: {shown(text)}")
-    return [label for label in labels if label is not AmbiguityType.NONE] or labels
+    found = re.findall("|".join(rf"\b{label}\b" for label in _LABELS), text.lower())
+    if found:
+        return list(dict.fromkeys(_LABELS[label] for label in found))
+    if value is None or text.strip() == "[]" or _NONE.search(text.lower()):
+        return [AmbiguityType.NONE]
+    raise ValueError(f"no ambiguity type among {', '.join(AmbiguityType)} in: {shown(text)}")
 
 
 _GRADES: dict[str, Grade] = {grade.lower(): grade for grade in Grade}
 _SUPPORTS: dict[str, Support] = {
-    "fully": Support.FULLY,
-    "full": Support.FULLY,
-    "partially": Support.PARTIALLY,
-    "partly": Support.PARTIALLY,
-    "partial": Support.PARTIALLY,
-    "no": Support.NO,
-    "none": Support.NO,
-    "not supported": Support.NO,
-    "unsupported": Support.NO,
+    **dict.fromkeys(("fully", "full"), Support.FULLY),
+    **dict.fromkeys(("partially", "partly", "partial"), Support.PARTIALLY),
+    **dict.fromkeys(("no", "none", "not supported", "unsupported"), Support.NO),
 }
 _Label = TypeVar("_Label", Grade, Support)
 
@@ -125,3 +98,55 @@ def parse_usefulness(value: Any) -> int:
     if len(marks) == 1 and re.fullmatch(r"[1-5](?:[.,]0)?", marks[0]):
         return int(marks[0][0])
     raise ValueError(f"not a mark from 1 to 5: {shown(value)}")
+
+
+_VERDICT = r"(?P<word>yes|no|true|false)"
+_ALONE = re.compile(rf"[\W_]*{_VERDICT}(?:[\W_]|\[\d+\])*", re.I)
+# A verdict stands by itself: at the beginning of a sentence or after a colon or "answer is", and before a break.
+_BY_ITSELF = re.compile(
+    rf"(?:\A|[\n.,!?:;(–—]|\banswer is\b)[\s*_`\"'(\[]*{_VERDICT}\b[*_`\"'\])]*"
+    r"(?=\s*(?:[.,;:!(\[–—\n]|\Z)|\s+(?:for|in|because|since|as|the|it|this|that|they|but|and|not)\b)",
+    re.I,
+)
+
+
+_BOTH = re.compile(r"\b(?:yes\W+(?:(?:and|or)\W+)?no|no\W+(?:and|or)\W+yes)\b", re.I)
+
+
+def parse_yes_no(value: Any) -> str:
+    r"""Return ``"Yes"`` or ``"No"`` from a text's verdict, from a bool, or from 1 and 0.
+
+    All verdicts of a text must agree; else the first or last line counts, if it has nothing else. A text that says that
+    there is no answer means No.
+
+    >>> parse_yes_no("Passage 1: No\nPassage 2: Yes\n\n**Yes**"), parse_yes_no("There is no doubt: Yes")
+    ('Yes', 'Yes')
+
+    Raises
+    ------
+    ValueError
+        If there is no verdict, or there are several that differ and none stands alone.
+    """
+    if isinstance(value, bool) or (isinstance(value, (int, float)) and value in (0, 1)):
+        return "Yes" if value else "No"
+    inner = list(value.values()) if isinstance(value, Mapping) else value
+    if isinstance(inner, (list, tuple)) and len(inner) == 1 and isinstance(inner[0], (str, bool)):
+        return parse_yes_no(inner[0])  # not a number: DSPy's repairing parser makes [1] of "No [1]"
+    if isinstance(value, str):
+        text = strip_dress(told(value))
+        if (found := json_in(text)) not in (None, []):
+            return parse_yes_no(found)
+        lines = text.splitlines()
+        verdicts = {_meant(match) for match in _BY_ITSELF.finditer(text)} if not _BOTH.search(text) else set()
+        if len(verdicts) == 1:
+            return verdicts.pop()
+        ends = {_meant(match) for line in (lines[:1] + lines[-1:]) if (match := _ALONE.fullmatch(line))}
+        if len(ends) == 1:
+            return ends.pop()
+        if not verdicts and says_unanswered(text):
+            return "No"
+    raise ValueError(f"neither Yes nor No: {shown(value)}")
+
+
+def _meant(match: re.Match[str]) -> str:
+    return "Yes" if match["word"].lower() in ("yes", "true") else "No"

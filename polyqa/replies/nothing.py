@@ -4,75 +4,47 @@ import re
 
 from .text import strip_dress, without_bullet, without_thoughts
 
-# Alone, they mean nothing; before a break, only if what follows speaks of what is missing.
-_WORDS = r"none|null|n/a|n\.a"
 _ALONE = {"", "none", "null", "n/a", "n.a", "[]", "{}", "unknown", "not applicable", "-", "–", "—"}
-_NO_WHAT = (
-    r"answers?|short answers?|information|info|mention|data|evidence|relevant \w+|readings?|interpretations?|"
-    r"questions?|passages?|texts?|documents?|such \w+"
-)
-_SOURCE = r"(?:passages?|texts?|contexts?|documents?|sources?|articles?|excerpts?|paragraphs?|snippets?)"
-_UNTOLD = (
-    r"(?:mentioned|stated|specified|given|provided|answered|answerable|found|available|known|named|told|disclosed|"
-    r"discussed|listed|indicated|included|contained|covered|addressed|determinable|applicable|clear|present|said)"
-)
+# Before a break these words mean nothing only if what follows speaks of what is missing.
+_BROKEN = re.compile(r"\W*(?:none|null|n/a|unknown)\b\W*[,.;:(–—\n-]\W*(?P<tail>.+)", re.I | re.S)
+_SOURCE = r"(?:passages?|texts?|contexts?|documents?|sources?)"
+_LACKS = re.compile(rf"\b(?:{_SOURCE}|not|no|nothing|cannot|answer|only|mention\w*)\b|n['’]t\b", re.I)
+_TOLD = r"(?:mentioned|stated|specified|given|provided|answered|answerable|found|available|known|clear|present|said)"
 _TELL = (
-    r"(?:contain|mention|state|specify|provide|say|answer|give|include|address|indicate|discuss|tell|name|list|"
-    r"disclose|cover|have|hold|reveal|support|offer|directly|explicitly|actually|clearly)"
+    r"(?:contain|mention|state|specify|provide|say|answer|give|include|address|discuss|tell|name|directly|explicitly)"
 )
+_WHAT = r"(?:answers?|information|mention|data|evidence|relevant \w+|readings?|interpretations?|passages?|such \w+)"
 _END = (
-    r"(?=\W*\Z|\s*[,.;:(–—-]|\s+(?:anywhere|here|explicitly|directly)\b|"
-    r"\s+(?:in|by|from|within|based on|on|of|about|for|to|with)\s+"
-    r"(?:the|this|these|that|any|either|it|passages?|who|what|when)\b)"
-)
-_BROKEN = re.compile(rf"[*_`\"']*(?:{_WORDS}|unknown)\b[*_`\"'.]*\s*[,.;:(\[–—\n-]\s*(?P<tail>.+)", re.I | re.S)
-_LACKS = re.compile(
-    rf"\b(?:{_SOURCE}|not|no|nothing|n't|cannot|answer|only|unknown|mention\w*|missing|lack\w*|without)\b|n't\b", re.I
+    r"(?=\W*\Z|\s*[,.;:(–—-]|\s+(?:in|by|from|within|based on|on|of|about|for|to)\s+"
+    r"(?:the|this|these|that|any|it|passages?|who|what|when)\b)"
 )
 _IT = r"(?:(?:this|that|it|(?:the|an|its)\s+(?:\w+\s+){0,3}\w+)\s+)?"
-_THERE = r"(?:there\s+(?:is|are|was|were)\s+)?"
-_STATEMENTS = tuple(
-    re.compile(pattern, re.I)
-    for pattern in (
-        # The passages do not contain the answer; None of the passages say so; None of the 3 readings
-        rf"(?:(?:the|this|these|those|given|provided|both|any|all|above|retrieved|cited|such|numbered)\s+)*{_SOURCE}\b"
-        rf"[^.!?\n]{{0,40}}?\b(?:do|does|did|can|could|is|are)\s?(?:not|n't)\b\s*(?:\w+ly\s+)?(?:{_TELL}|{_UNTOLD})",
-        rf"(?:no|neither|none|nothing)\b(?:\s+(?:of|in|the|these|this|those|given|provided|single|above|any))*\s+{_SOURCE}"
-        r"\b.*\b\w+",
-        r"none\s+of\s+(?:the|these|them|those)\s*(?:\W*\Z|(?:\d+\s+|given\s+|above\s+)?(?:candidates?|readings?|"
-        r"interpretations?|questions?|answers?)\b)",
-        # Not mentioned; The year was not given; It cannot be determined; This remains unknown; Unanswerable
-        rf"{_IT}(?:(?:is|was|are|were)\s?)?(?:not|n't|never|un(?=answer))\s?(?:\w+ly\s+)?{_UNTOLD}{_END}",
-        rf"{_IT}(?:cannot|can\s?not|can't|could\s?n[o']t|impossible to)\s+"
-        r"(?:be\s+)?(?:determined?|answer(?:ed)?|inferred|infer|found|established|say|tell|known)\b",
-        rf"{_IT}(?:is|remains)\s+(?:unknown|unanswerable|undetermined|unanswered)\b",
-        r"(?:unanswerable|undetermined|undeterminable)\W*\Z",
-        # No answer; There is no information on it; Insufficient evidence; I don't know
-        r"(?:insufficient|not enough)\s+(?:information|evidence|context|data)\b",
-        rf"{_THERE}no\s+(?:{_NO_WHAT})(?:{_END}|\s+(?:is|are|was|were|can|could|that|answers?)\b)",
-        rf"there\s+is\s?n(?:o|')t\s+(?:an?|any)\s+(?:{_NO_WHAT})\b",
-        r"(?-i:I\s+(?:do not|don't|don’t)\s+know)\b",
-    )
+_STATEMENT = re.compile(
+    # The passages do not contain the answer; None of the passages say so; None of the 3 readings
+    rf"(?:(?:the|this|these|given|provided)\s+)*{_SOURCE}\b[^.!?\n]{{0,40}}?"
+    rf"\b(?:do|does|did|can|could|is|are)\s?(?:not|n['’]t)\b\s*(?:\w+ly\s+)?(?:{_TELL}|{_TOLD})"
+    rf"|(?:no|neither|none|nothing)\b(?:\s+(?:of|in|the|these|given|provided))*\s+{_SOURCE}\b.*\b\w+"
+    r"|none\s+of\s+(?:the|these|them|those)\s*(?:\W*\Z|(?:\d+\s+|given\s+)?(?:candidates?|readings?|questions?)\b)"
+    # Not mentioned; The year was not given; It cannot be determined; Unanswerable
+    rf"|{_IT}(?:(?:is|was|are|were)\s?)?(?:not|n['’]t|never)\s?(?:\w+ly\s+)?{_TOLD}{_END}"
+    rf"|{_IT}(?:cannot|can\s?not|can['’]t)\s+(?:be\s+)?(?:determined?|answer(?:ed)?|infer(?:red)?|found|say|tell)\b"
+    rf"|{_IT}(?:(?:is|remains)\s+)(?:unknown|unanswerable)\b|unanswerable\W*\Z"
+    # No answer; There is no information on it; Insufficient evidence; I don't know
+    r"|(?:insufficient|not enough)\s+(?:information|evidence|context)\b"
+    rf"|(?:there\s+(?:is|are|was)\s+)?no\s+{_WHAT}(?:{_END}|\s+(?:is|are|was|can|that|answers?)\b)"
+    rf"|there\s+is\s?n['’]t\s+(?:an?|any)\s+{_WHAT}\b|(?-i:I\s+(?:do not|don['’]t)\s+know)\b",
+    re.I,
 )
-_DOING = (
-    r"(?:answer|help (?:with|you)|assist|provide|determine|find|give|comply|fulfil\w*|generate|create|identify|verify|"
-    r"confirm|access|browse|tell|infer|rewrite|produce|complete|disambiguate|discuss|share|make|extract|list|read|say|"
-    r"do (?:that|this)|see)"
-)
-_REFUSALS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        # Case counts after the first word: "I'm Sorry" and "I Can't Get No Satisfaction" are songs.
-        r"(?i:I['’]m|I am|we['’]re|we are)\s+(?:\w+\s+)?(?:sorry|unable|not able|afraid)\b"
-        r"(?=\s*[,.;:!–—-]|\s+(?-i:but|that|to|I|for)\b)",
-        r"(?i:sorry)\b\s*(?:[,.;:!–—-]\s*|\s)(?-i:but|I|this|there|the|as|that|we|no|for)\b",
-        r"(?i:(?:my )?apologies|I (?:must )?apologi[sz]e)\b(?=\s*[,.;:!–—-]|\s+(?-i:but|for|that)\b)",
-        r"(?i:unfortunately|regrettably)\s*,?\s+(?-i:I|we|there|the|this|it|no|none)\b",
-        rf"(?i:I|we)\s+(?i:cannot|can\s?not|can['’]t|could not|couldn['’]t|won['’]t|will not|am not able to)"
-        rf"\s+(?:\w+ly\s+)?{_DOING}\b",
-        r"(?i:as an?)\s+(?i:ai|artificial intelligence|(?:large )?language model)\b",
-        r"(?i:I)\s+(?i:do not|don['’]t)\s+(?:actually\s+)?have\s+(?:access|enough|any|the|sufficient|information)\b",
-    )
+# Case counts after the first word: "I'm Sorry" and "I Can't Get No Satisfaction" are songs.
+_REFUSAL = re.compile(
+    r"(?i:I['’]m|I am)\s+(?:\w+\s+)?(?:sorry|unable|not able|afraid)\b(?=\s*[,.;:!–—-]|\s+(?:but|that|to|I|for)\b)"
+    r"|(?i:sorry)\b\s*(?:[,.;:!–—-]\s*|\s)(?:but|I|this|there|the|as|that|no|for)\b"
+    r"|(?i:(?:my )?apologies|I (?:must )?apologi[sz]e)\b(?=\s*[,.;:!–—-]|\s+(?:but|for|that)\b)"
+    r"|(?i:unfortunately|regrettably)\s*,?\s+(?:I|we|there|the|this|it|no|none)\b"
+    r"|(?i:I|we)\s+(?:cannot|can\s?not|can['’]t|could not|couldn['’]t|won['’]t|will not)\s+(?:\w+ly\s+)?"
+    r"(?:answer|help|assist|provide|determine|find|give|comply|identify|confirm|access|infer|rewrite|list|say|see)\b"
+    r"|(?i:as an?)\s+(?i:ai|(?:large )?language model)\b"
+    r"|I\s+(?:do not|don['’]t)\s+have\s+(?:access|enough|any|the|sufficient|information)\b"
 )
 
 
@@ -97,11 +69,8 @@ def is_null(text: str) -> bool:
     (True, True, False)
     """
     said = bare(text)
-    if is_bare_null(said):
-        return True
-    if (match := _BROKEN.match(said)) and _LACKS.search(match["tail"]):
-        return True
-    return says_unanswered(said)
+    broken = _BROKEN.match(said)
+    return is_bare_null(said) or bool(broken and _LACKS.search(broken["tail"])) or bool(_STATEMENT.match(said))
 
 
 def is_bare_null(text: str) -> bool:
@@ -119,8 +88,7 @@ def says_unanswered(text: str) -> bool:
     >>> says_unanswered("The passages do not contain the answer."), says_unanswered("The Unanswered Question")
     (True, False)
     """
-    said = bare(text)
-    return any(pattern.match(said) for pattern in _STATEMENTS)
+    return bool(_STATEMENT.match(bare(text)))
 
 
 def looks_like_refusal(text: str) -> bool:
@@ -129,5 +97,4 @@ def looks_like_refusal(text: str) -> bool:
     >>> looks_like_refusal("I'm sorry, but I can't help with that."), looks_like_refusal("I'm Sorry (Brenda Lee song)")
     (True, False)
     """
-    said = strip_dress(without_bullet(without_thoughts(text)))
-    return any(pattern.match(said) for pattern in _REFUSALS)
+    return bool(_REFUSAL.match(strip_dress(without_bullet(without_thoughts(text)))))

@@ -15,14 +15,14 @@ _BULLET = re.compile(r"\A\s*(?:[-*•–]\s+)?[*_]{0,2}(?:\(?\d{1,2}\s*[.):](?!\
 # The number of a passage is a source, and stays.
 _LEAD = re.compile(
     r"(?<![^\s\"“])(?:According to the passage, |"
-    r"The (?:given |provided )?(?:passage|text|context)s? (?:clearly )?(?:states?|says?|mentions?) that )([^\W\d_])"
+    r"The (?:given |provided )?(?:passage|text|context)s? (?:states?|says?|mentions?) that )([\"“]?[^\W\d_])"
 )
 _RULE = re.compile(r"\s*(?:[-*_=#`~|+:]\s*)*")
-_QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»"}
-_OPENS = re.compile(r"[\[{]")
-# Outside the JSON values of a text: JSON that breaks off, or Python.
-_BROKEN_JSON = re.compile(r"\{\s*(?:[\"']|\Z)|\[\s*(?:[\"'{\[,]|\Z)|\w\(\w+=[\"']")
-_MOST_UNCLOSED = 8
+_DRESS = re.compile(
+    r"(?P<mark>[\"'`]|\*{1,4}|__?)((?:(?!(?P=mark)).)+)(?P=mark)|“([^“”]+)”|‘([^‘’]+)’|«([^«»]+)»", re.S
+)
+_BLOCK = re.compile(r"^```\w*[ \t]*\n(.*?)\n[ \t]*```", re.S | re.M)
+_JSON = re.compile(r"^\s*(?:\{|\[\s*(?:[\"'{\[]|\Z))|\{\s*[\"']|\w\(\w+=[\"']")
 _MOST_REPEATED = 64
 _LONGEST_REPEATED = 24
 _LOOP = re.compile(rf"(.{{1,{_LONGEST_REPEATED}}}?)\1{{{_MOST_REPEATED},}}", re.S)
@@ -99,28 +99,15 @@ def without_fence(text: str) -> str:
     return match[1].strip() if match and "```" not in match[1] else text.strip()
 
 
-def strip_quotes(text: str) -> str:
-    """Return a text without the quotes around the whole of it; those around parts of it stay."""
-    text = text.strip()
-    while len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and not {text[0], text[-1]} & set(text[1:-1]):
-        text = text[1:-1].strip()
-    return text
-
-
 def strip_dress(text: str) -> str:
-    """Return a text without the quotes, bold marks and back-ticks around the whole of it.
+    """Return a text without the quotes, bold marks and back-ticks around the whole of it; those around parts stay.
 
     >>> strip_dress("**`Nagano`**"), strip_dress("**Nagano** and **Tokyo**"), strip_dress("M*A*S*H")
     ('Nagano', '**Nagano** and **Tokyo**', 'M*A*S*H')
     """
-    before = ""
-    while text != before:
-        before, text = text, strip_quotes(text)
-        for mark in ("****", "**", "__", "*", "_"):
-            inner = text[len(mark) : -len(mark)]
-            if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark) and mark not in inner:
-                text = inner.strip()
-                break
+    text = text.strip()
+    while match := _DRESS.fullmatch(text):
+        text = next(inner for inner in match.groups()[1:] if inner).strip()
     return text
 
 
@@ -163,53 +150,33 @@ def parse_lines(text: str) -> list[str]:
     return [item for line in (marked or lines) if (item := strip_dress(without_bullet(line)))]
 
 
-def is_one_line_list(text: str) -> bool:
-    """Return whether a numbered list stands on one line, where its items cannot be told apart."""
-    return bool(re.match(r"\(?1[.)] .* \(?2[.)] ", text))
-
-
 def json_in(text: str) -> Any:
-    r"""Return the JSON value of a reply, ``None`` if it has none. Prose or a fence may stand around it.
+    r"""Return the JSON list or object of a reply, ``None`` if it has none. Prose may stand around its block of code.
 
-    Objects on lines of their own are a list. A list of numbers counts only alone: "[1]" may cite a passage.
-
-    >>> json_in('Two:\n{"a": 1}\n{"a": 2}\nDone.'), json_in("Nagano [1]")
-    ([{'a': 1}, {'a': 2}], None)
+    >>> json_in('Two:\n```json\n["a", "b"]\n```\nDone.'), json_in("[1] Nagano")
+    (['a', 'b'], None)
 
     Raises
     ------
     ValueError
-        If the JSON breaks off, or there are several lists, which are a first and a second try.
+        If there is JSON that breaks off, or beside other text.
     """
-    text = without_fence(text)
-    found, rest = _decoded(text)
-    if len(found) == 1 and not rest.strip():
-        return found[0]
-    found = [
-        value
-        for value in found
-        if isinstance(value, Mapping) or not value or not all(isinstance(one, int) for one in value)
-    ]
-    several = len(found) > 1 and not all(isinstance(value, Mapping) for value in found)
-    if several or _BROKEN_JSON.search(rest):
-        raise ValueError(f"{'several lists' if several else 'JSON that is not complete'}: {shown(text)}")
-    return found[0] if len(found) == 1 else found or None
+    blocks = _BLOCK.findall(text)
+    body = blocks[0] if len(blocks) == 1 else text
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        if _JSON.search(body):
+            raise ValueError(f"JSON that is not complete: {shown(text)}") from None
+        return None
+    return found if isinstance(found, (list, dict)) else None
 
 
-def _decoded(text: str) -> tuple[list[Any], str]:
-    """Return the JSON lists and objects in a text, and the text without them."""
-    decoder = json.JSONDecoder()
-    found: list[Any] = []
-    rest, position, failed = [], 0, 0
-    for match in _OPENS.finditer(text):
-        if match.start() < position or failed == _MOST_UNCLOSED:
-            continue
-        try:
-            value, end = decoder.raw_decode(text, match.start())
-        except (ValueError, RecursionError):
-            failed += 1
-            continue
-        found.append(value)
-        rest.append(text[position : match.start()])
-        position = end
-    return found, "".join([*rest, text[position:]])
+def listed(value: Any) -> Any:
+    """Return the only list of a mapping; every other value as it is.
+
+    >>> listed({"covered": [1, 3]}), listed([1])
+    ([1, 3], [1])
+    """
+    lists = [item for item in value.values() if isinstance(item, list)] if isinstance(value, Mapping) else []
+    return lists[0] if len(lists) == 1 else value

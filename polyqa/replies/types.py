@@ -11,14 +11,11 @@ from pydantic_core import CoreSchema, core_schema
 
 from polyqa.base.values import AmbiguityType, Grade, Interpretation, Support
 
-from .answers import parse_answers
-from .interpretations import parse_interpretations
-from .labels import parse_ambiguity_types, parse_grade, parse_support, parse_usefulness
+from .interpretations import is_reading, parse_interpretations
+from .labels import parse_ambiguity_types, parse_grade, parse_support, parse_usefulness, parse_yes_no
+from .lists import asks, parse_answers, parse_questions
 from .numbers import parse_numbers
-from .questions import asks, parse_questions
-from .records import is_reading
 from .text import shown
-from .verdicts import parse_yes_no
 
 
 def _interpretations(value: Any) -> Any:

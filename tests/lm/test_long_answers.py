@@ -183,13 +183,14 @@ def cleaned(answer: str, readings: list[Interpretation]) -> str:
 def test_a_refusal_is_no_answer_where_there_is_something_to_tell(answer: str) -> None:
     with pytest.raises(AdapterParseError, match=REFUSED):
         cleaned(answer, READINGS)
-    assert cleaned(answer, []) == answer, "and an honest one where there is not"
+    assert cleaned(answer, []) == answer.strip("*"), "and an honest one where there is not"
 
 
 def test_readings_told_again_and_copied_passages_are_left_out() -> None:
     won = Interpretation(question="Who won in 1998?", answer="France", pid="1")
     again = won.model_copy(update={"question": "who won in 1998?", "pid": "2"})
     copied = (
+        "Brazil (1958)?",
         "Brazil (football) - The team of Brazil won five titles. The last of them was that of 2002, in Yokohama?",
         "Brazil (football): its team won the last of five titles in Yokohama in thesummerof2002,beforeacrowdof?",
     )
@@ -210,7 +211,6 @@ def test_what_begins_alike_is_an_answer(answer: str) -> None:
         *("Answer: In 1997.", "In 1997.\n\nNote: I used the passages.", "```\nIn 1997.\n```"),
         *("In 1997.\nNote: The passages do not say where.", "In 1997.\n\n---\n**Note:** See the passages."),
         *("Here is the long-form answer:\n\nIn 1997.", "Sure! Here's a comprehensive answer: In 1997."),
-        *("Based on the passages, here is the answer:\nIn 1997.", "In 1997.\n\nIs there anything else?"),
     ],
 )
 def test_what_stands_around_it_is_left_out(answer: str) -> None:
@@ -266,24 +266,17 @@ def test_other_replies_are_left_alone() -> None:
     ("reply", "told"),
     [
         (
-            "1. When did the film come out? | 1997 [1]\n2. When did the musical open? | 23 April 1997 [2]",
-            "When did the film come out? 1997 [1].\nWhen did the musical open? 23 April 1997 [2].",
-        ),
-        (
-            "1. When did the film come out? | 1997 [1]\n\nThe film came out in 1997 [1].",
-            "The film came out in 1997 [1].",
-        ),
-        (
-            "## Film\nIt came out in 1997.\n\n### Musical:\n\nIt opened in April 1997.",
-            "Film: It came out in 1997.\n\nMusical: It opened in April 1997.",
-        ),
-        (
             "It came out in 1997 (Passage 1), in Japan earlier (see passages 2 and 3).",
             "It came out in 1997 [1], in Japan earlier [2, 3].",
         ),
+        ("In 1997" + ", the first day of voting" * 9 + ", the first", "In 1997, the first day of voting"),
+        ("It opened. " * 5 + "It op\nIn 1997.", "It opened.\nIn 1997."),
         ("Passage 1 is a book. C# | Java, #1 in the charts.", "Passage 1 is a book. C# | Java, #1 in the charts."),
-        ("## Film", "## Film"),
+        (
+            'The passage states that "it came out in 1997". The text says that it was long.',
+            '"It came out in 1997". It was long.',
+        ),
     ],
 )
-def test_lists_headings_and_named_passages_are_read_as_prose(reply: str, told: str) -> None:
+def test_loops_and_named_passages_are_read_as_prose(reply: str, told: str) -> None:
     assert clean_answer(reply) == told

@@ -19,7 +19,6 @@ from polyqa.replies import (
     is_null,
     parse_ambiguity_types,
     parse_answers,
-    parse_interpretation_lines,
     parse_interpretations,
     parse_lines,
     parse_numbers,
@@ -60,12 +59,10 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
             '```json\n["Who won in 1998?", "Who won in 2002?"]\n```',
             '```\n["Who won in 1998?", "Who won in 2002?"]\n```',
             '{"pseudo_interpretations": ["Who won in 1998?", "Who won in 2002?"]}',
-            '{"1": "Who won in 1998?", "2": "Who won in 2002?"}',
-            '[{"question": "Who won in 1998?"}, {"Question": "Who won in 2002?"}]',
             "1. Who won in 1998?\n2. who won  in 1998?\n3. Who won in 2002?",
         ],
     ),
-    ("questions", WON[:1], ["Who won in 1998?", '"Who won in 1998?"', '{"question": "Who won in 1998?"}']),
+    ("questions", WON[:1], ["Who won in 1998?", '"Who won in 1998?"']),
     ("questions", [], ["", "N/A", "n/a", "None", "[]"]),
     (
         "interpretations",
@@ -91,7 +88,6 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
             '{"question": "Who hosted in 2002?", "answer": "Salt Lake City"}]}',
             '[{"Disambiguated_Question": "Who hosted in 1998?", "Short_Answer": "Nagano"}, '
             '{"dq": "Who hosted in 2002?", "da": "Salt Lake City"}]',
-            '[["Who hosted in 1998?", "Nagano"], ["Who hosted in 2002?", "Salt Lake City"]]',
             '["DQ 1: Who hosted in 1998?", "DA 1: Nagano", "DQ 2: Who hosted in 2002?", "DA 2: Salt Lake City"]',
         ],
     ),
@@ -112,7 +108,7 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
         HOSTS[:1],
         [
             f'{{"interpretations": [{{"question": "Who hosted in 1998?", "answer": "Nagano"}}], {more}}}'
-            for more in ('"notes": []', '"passages": ["1", "2"]', '"reasoning": "Two games."')
+            for more in ('"notes": ""', '"reasoning": "Two games."')
         ],
     ),
     (
@@ -121,7 +117,7 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
         ["1. When was Reading (Berkshire) founded? | 1121 [1]"],
     ),
     ("interpretations", [], ["", "N/A", "none", "None", "None.", "[]", '{"interpretations": []}']),
-    ("types", [SUBJECT], ["AmbSub", "[AmbSub]", "[ambsub]", "Subject"]),
+    ("types", [SUBJECT], ["AmbSub", "[AmbSub]", "[ambsub]"]),
     ("types", [TIME], ["AMBTIME.", "N/A, AmbTime"]),
     ("types", [LOCATION], ["Ambiguity: AmbLoc", '```json\n["AmbLoc"]\n```']),
     ("types", [PREDICATE], ['{"ambiguity_types": ["AmbPred"]}']),
@@ -145,8 +141,8 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
         [
             *("[1, 3]", "1, 3", "1,3", "1 and 3", "1; 3", "1\n3", "1.\n3.", "1, 3.", "- 1\n- 3", "* 1\n* 3", "(1, 3)"),
             *("[1], [3]", "[1, 3].", "#1, #3", "**1**, **3**", "Covered: 1 and 3.", "Covered: [1, 3]"),
-            *("Readings to keep: 1, 3", "The covered readings are 1 and 3.", '["1", "3"]'),
-            *("```json\n[1, 3]\n```", '{"covered": [1, 3]}', '{"covered": "1, 3"}', "1, 3, 1"),
+            *("Readings to keep: 1, 3", '["1", "3"]'),
+            *("```json\n[1, 3]\n```", '{"covered": [1, 3]}', "1, 3, 1"),
         ],
     ),
     ("numbers", [2], ["2", "2.", "[2]", "(2)", "Reading 2"]),
@@ -160,7 +156,6 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
             '[1901, "Horace Jones"]',
             '```json\n["1901", "Horace Jones"]\n```',
             '{"answers": ["1901", "Horace Jones"]}',
-            '[{"answer": "1901"}, {"answer": "Horace Jones"}]',
             "1. 1901\n2. Horace Jones",
             "- 1901\n- Horace Jones",
             "* 1901\n* Horace Jones\n* horace jones",
@@ -201,7 +196,7 @@ VALUES: list[tuple[str, Any, list[Any]]] = [
     (
         "interpretations",
         [Interpretation(question="Who hosted?", answer="Nagano; Japan")],
-        [{"question": "Who hosted?", "short_answers": ["Nagano", "Japan"]}],
+        [{"question": "Who hosted?", "short_answer": ["Nagano", "Japan"]}],
     ),
     ("interpretations", [Interpretation(question="How many?", answer="0")], [[{"question": "How many?", "answer": 0}]]),
     ("types", [TIME], [[TIME, NONE]]),
@@ -210,7 +205,6 @@ VALUES: list[tuple[str, Any, list[Any]]] = [
     ("yes or no", "No", [False, 0, ["no"], [False]]),
     ("numbers", [3, 1], [[3, 1, 3]]),
     ("numbers", [1, 2, 3], [(1, 2.0, "3")]),
-    ("numbers", [1, 3], [[[1], [3]]]),
     ("numbers", [7], [7]),
     ("numbers", [], [None, [None]]),
     ("numbers", [-1, 0], [[-1, 0]]),  # whoever shows the numbers knows which are too many
@@ -240,8 +234,9 @@ REFUSED: list[tuple[str, str, list[str]]] = [
     (
         "types",
         "no ambiguity type among AmbSub, AmbObj, AmbPred, AmbTime, AmbLoc, N/A in: '{}'",
-        ["", "banana", "meantime", "objection", "not AmbSub"],
+        ["", "banana", "meantime", "objection"],
     ),
+    ("types", "no ambiguity type is clear in: '{}'", ["not AmbSub"]),
     ("yes or no", "neither Yes nor No: '{}'", ["", "maybe", "N/A", "yesterday", "nobody knows"]),
     (
         "numbers",
@@ -257,14 +252,14 @@ REFUSED: list[tuple[str, str, list[str]]] = [
     ("mark", "not a mark from 1 to 5: …{}", ["4.5", "8/10", "between 2 and 3", "", "good"]),
 ]
 REFUSED_VALUES: list[tuple[str, str, list[Any]]] = [
-    ("questions", "question", [7, 1.5, ..., {"a": 1}, [None], [True]]),
+    ("questions", "not a (?:list|question)", [7, 1.5, ..., {"a": 1}, [None], [True]]),
     ("yes or no", "neither Yes nor No", [None, 2, [], ["Perhaps"]]),
     (
         "numbers",
         "no list of numbers",
         [True, [True, False], 1.5, float("nan"), float("inf"), {"1": 1, "2": 2}, ...],
     ),
-    ("answers", "not a", [None, 1901, [1901], [["a"]], {"a": 1, "b": 2}, [{"question": "Who?"}], True]),
+    ("answers", "not a", [1901, [1901], [["a"]], {"a": 1, "b": 2}, [{"question": "Who?"}], True]),
     ("grade", "not one of Correct, Ambiguous, Incorrect", [1, None, ["Correct", "Incorrect"]]),
     ("support", "not one of Fully, Partially, No", [True]),
     ("mark", "not a mark from 1 to 5", [0, 6, True, None]),
@@ -329,11 +324,11 @@ def test_so_is_one_in_lines(parse: Any, nothing: str) -> None:
     ],
 )
 def test_the_long_answer_ends_the_list(text: str) -> None:
-    assert parse_interpretation_lines(f"DQ 1: Who hosted in 1998?\nDA 1: Nagano\n{text}") == [HOSTS[0]]
+    assert parse_interpretations(f"DQ 1: Who hosted in 1998?\nDA 1: Nagano\n{text}") == [HOSTS[0]]
 
 
 def test_quotes_around_a_part_of_an_answer_stay() -> None:
-    pairs = parse_interpretation_lines('DQ 1: Which songs?\nDA 1: "Hello" and "Goodbye"')
+    pairs = parse_interpretations('DQ 1: Which songs?\nDA 1: "Hello" and "Goodbye"')
     assert pairs[0].answer == '"Hello" and "Goodbye"'
 
 
@@ -395,7 +390,6 @@ def rendered_lists(questions: list[str]) -> Iterator[str]:
     yield json.dumps(questions, ensure_ascii=False, indent=2)
     yield "```json\n" + json.dumps(questions) + "\n```"
     yield json.dumps({"pseudo_interpretations": questions})
-    yield json.dumps([{"question": question} for question in questions])
 
 
 @given(QUESTIONS)
@@ -503,9 +497,7 @@ def test_any_text_gives_distinct_answers_or_a_reason(text: str) -> None:
         assert all(answer.strip() for answer in answers)
 
 
-direct_parsers = pytest.mark.parametrize(
-    "parse", [parse_lines, parse_interpretation_lines, *(kind.parse for kind in KINDS.values())]
-)
+direct_parsers = pytest.mark.parametrize("parse", [parse_lines, *(kind.parse for kind in KINDS.values())])
 
 
 def outcome(parse: Callable[[str], Any], text: str, expected: type[Exception]) -> Any:

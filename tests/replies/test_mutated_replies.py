@@ -22,7 +22,7 @@ from polyqa.lm.attempts import CallLog
 from polyqa.lm.calls import complete_readings, drop_unfinished
 from polyqa.lm.fields import FORMS
 from polyqa.lm.long_answers import clean_reply
-from polyqa.replies import clean_answer, parse_interpretation_lines, rows, tells_nothing, types, without_thoughts
+from polyqa.replies import clean_answer, tells_nothing, types, without_thoughts
 
 _ROOT = Path(__file__).parents[2]
 _SIGNATURES = [
@@ -33,8 +33,6 @@ _SIGNATURES = [
 _READERS: dict[str, Callable[[Any], Any]] = {
     **{name: kind.parse for name, kind in KINDS.items()},
     **{name: getattr(types, name) for name in ("_interpretations", "_questions", "_numbers")},
-    "lines": parse_interpretation_lines,
-    "rows": rows.parse_rows,
     "long answer": clean_answer,
     "thoughts": without_thoughts,
     "refusal": tells_nothing,

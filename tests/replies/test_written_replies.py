@@ -122,7 +122,7 @@ class Writes(dspy.Signature):
 
 def test_dspys_adapter_shows_the_text_where_its_repairs_would_lose_some() -> None:
     fields = {
-        "interpretations": '{"question": "Who won?", "answer": "I"}\n{"question": "Who lost?", "answer": "You"}',
+        "interpretations": "1. Who won [in 1998]? | I [1]\n2. Who lost? | You [2]",
         "questions": "1. In which film [of 1990] is he?\n2. In which is she?",
     }
     reply = "\n\n".join(f"[[ ## {name} ## ]]\n{text}" for name, text in fields.items())

@@ -99,11 +99,9 @@ def _tagged(readings: Sequence[Interpretation], draw: random.Random) -> str:
     bold = draw.choice(("", "**"))
     questions = [f"{bold}DQ {n}:{bold} {one.question}" for n, one in enumerate(readings, 1)]
     answers = [f"{bold}DA {n}:{bold} {one.answer}" for n, one in enumerate(readings, 1)]
-    order = draw.choice(("pairs", "pairs", "questions first", "answers first", "shuffled answers"))
+    order = draw.choice(("pairs", "pairs", "questions first", "shuffled answers"))
     if order == "pairs":
         return "\n".join(line for pair in zip(questions, answers, strict=True) for line in pair)
-    if order == "answers first":
-        return "\n".join(line for pair in zip(answers, questions, strict=True) for line in pair)
     if order == "shuffled answers":
         draw.shuffle(answers)
     return "\n".join([*questions, *answers])
@@ -115,15 +113,9 @@ def _plain(readings: Sequence[Interpretation]) -> list[dict[str, str]]:
 
 def _json(readings: Sequence[Interpretation], draw: random.Random) -> str:
     rows: Any = _plain(readings)
-    dress = draw.choice(("list", "wrapped", "numbered", "fence", "lines", "nested answer", "both questions"))
-    if dress == "lines":
-        return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    dress = draw.choice(("list", "wrapped", "fence", "both questions"))
     if dress == "wrapped":
         rows = {"interpretations": rows}
-    elif dress == "numbered":
-        rows = {f"reading_{n}": row for n, row in enumerate(rows, 1)}
-    elif dress == "nested answer":
-        rows = [{**row, "answer": {"text": row["answer"]}} for row in rows]
     elif dress == "both questions":
         rows = [
             {"question": "Who?", "disambiguated_question": row["question"], "answer": row["answer"]} for row in rows
@@ -186,8 +178,8 @@ def _verdict(draw: random.Random) -> Reply:
         f"{said}.",
         f"**{said}**",
         f"{said}, although passage 2 is about something else.",
-        f"Passage 1: {other}\nPassage 2: {said}\nOverall: {said}",
-        f"Passage 1: {other}. Final answer: {said}",
+        f"Passage 1: {other}\nPassage 2: {said}\n\n**{said}**",
+        f"The answer is {said}.",
         f"The passages were read with care.\n\n{said}",
         f"There is no doubt: {said}" if said == "Yes" else "The passages do not contain the answer.",
     ]
@@ -206,12 +198,11 @@ def _numbers(draw: random.Random) -> Reply:
 def _labels(draw: random.Random) -> Reply:
     kinds = list(AmbiguityType)[:-1]
     chosen = draw.sample(kinds, draw.randint(1, 2))
-    other = draw.choice([kind for kind in kinds if kind not in chosen])
     dresses = [
         ", ".join(chosen),
         " ".join(f"[{kind}]" for kind in chosen),
         "\n".join(f"- {kind.lower()}" for kind in chosen),
         json.dumps(chosen),
-        f"{', '.join(chosen)} (not {other})",
+        f"{', '.join(chosen)}: the question gives neither.",
     ]
     return Reply("kinds of ambiguity", draw.choice(_THOUGHTS) + draw.choice(dresses), parse_ambiguity_types, chosen)
