@@ -3,9 +3,9 @@
 import json
 import os
 import resource
+import select
 import signal
 import tempfile
-import time
 import traceback
 import warnings
 from collections.abc import Callable
@@ -93,12 +93,12 @@ def in_fork(work: Callable[[], Any], seconds: float = SECONDS) -> Outcome:
 
 def ended(child: int, seconds: float) -> int | None:
     """Wait for a process, and kill it after some seconds; return its exit code, ``None`` if it was killed."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.002)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
+    process = os.pidfd_open(child)
+    try:
+        over, _, _ = select.select([process], [], [], seconds)
+    finally:
+        os.close(process)
+    if not over:
+        os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status) if over else None

@@ -98,22 +98,28 @@ def start(one: Command, folder: Path, printed: Path, most_bytes: int | None = No
         The bytes of a file that the disk still takes.
     """
 
-    def run() -> object:
+    def limited() -> object:
         if most_bytes is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
-        if one.polyqa_home:
-            os.environ["POLYQA_HOME"] = str(folder / one.polyqa_home)
         try:
-            return polyqa([str(word) for word in one.words(folder)], standalone_mode=False)  # Exit is its value
-        except Exception as error:
-            code = fail(error)
-            if code == _A_BUG:
-                raise
-            return code
+            return run(one, folder)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
-    return fork(run, printed)
+    return fork(limited, printed)
+
+
+def run(one: Command, folder: Path) -> object:
+    """Run a command of polyqa in this process, in the folder of a trial; return its exit code."""
+    if one.polyqa_home:
+        os.environ["POLYQA_HOME"] = str(folder / one.polyqa_home)
+    try:
+        return polyqa([str(word) for word in one.words(folder)], standalone_mode=False)  # Exit is its value
+    except Exception as error:
+        code = fail(error)
+        if code == _A_BUG:
+            raise
+        return code
 
 
 def answers_in(path: Path) -> list[Any]:

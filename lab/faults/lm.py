@@ -82,7 +82,7 @@ FAILURES: Mapping[str, Failure] = {
 
 @dataclass
 class FaultyServer:
-    """A language model's server, the embedded engine over HTTP.
+    """A language model's server, the embedded engine over HTTP; a prompt that comes again gets the same reply at once.
 
     Attributes
     ----------
@@ -98,6 +98,8 @@ class FaultyServer:
         How many requests were answered.
     over
         Set when nobody waits any more for a reply that hangs.
+    replies
+        By `prompt_key`.
     """
 
     base: str = ""
@@ -106,6 +108,7 @@ class FaultyServer:
     spared: int = 0
     answered: int = 0
     over: threading.Event = field(default_factory=threading.Event)
+    replies: dict[str, str] = field(default_factory=dict)
 
     @contextmanager
     def failing(self, failure: Failure, prompt: str | None = None, *, after: int = 0) -> Iterator[None]:
@@ -119,12 +122,13 @@ class FaultyServer:
 
     def respond(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
         """Reply to a request, or fail."""
-        failure, over = self.failure, self.over
-        other = self.prompt is not None and prompt_key(body["messages"]) != self.prompt
+        failure, over, key = self.failure, self.over, prompt_key(body["messages"])
+        other = self.prompt is not None and key != self.prompt
         if failure is None or other or self.spared > 0:
             self.spared -= 1
             self.answered += 1
-            failure = Failure("", _reply(engine_reply(body)))
+            self.replies[key] = self.replies.get(key) or engine_reply(body)
+            failure = Failure("", _reply(self.replies[key]))
         with suppress(OSError):  # who asked may have given up
             _send(handler, failure, over)
 

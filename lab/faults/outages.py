@@ -13,9 +13,11 @@ import random
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
+from io import StringIO
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated
@@ -33,7 +35,7 @@ from polyqa.language_models import embedded_engine
 from ..results import JsonFile, Measured, Table, command_line, merged, report, stored_tables, today
 from .damage import Subject, undamaged
 from .forks import ended, said
-from .kills import Command, Usual, answers_in, start
+from .kills import Command, Usual, answers_in, run, start
 from .lm import FAILURES, FaultyServer, faulty_server
 
 _LONGEST = 240.0  # seconds
@@ -56,12 +58,24 @@ def _run(one: Command, home: Path, server: FaultyServer) -> Trial:
     return Trial(code, said(printed), server.answered - before)
 
 
-def _usual(one: Command, base: Path, place: Path, server: FaultyServer) -> tuple[Usual, int]:
-    home = Path(shutil.copytree(base, place / "home", symlinks=True))
-    run = _run(one, home, server)
-    if run.code != 0:
-        raise RuntimeError(f"The undisturbed command failed with code {run.code}: {run.printed}")
-    return Usual(0.0, 0, undamaged(Subject(home, one.outcome))), run.answered
+def _usual(one: Command, base: Path, server: FaultyServer) -> tuple[Usual, int]:
+    """Run a command undisturbed; return its outcome, and its requests.
+
+    Before that it runs in this process: what it loads its forks need not load, and the server knows its replies.
+    """
+    with _copied(base) as home, redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+        run(one, home)
+    with _copied(base) as home:
+        usual = _run(one, home, server)
+        if usual.code != 0:
+            raise RuntimeError(f"The undisturbed command failed with code {usual.code}: {usual.printed}")
+        return Usual(0.0, 0, undamaged(Subject(home, one.outcome))), usual.answered
+
+
+@contextmanager
+def _copied(base: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as place:
+        yield Path(shutil.copytree(base, Path(place) / "home", symlinks=True))
 
 
 def attack(
@@ -84,11 +98,9 @@ def attack(
         for name, one in commands(server.base).items():
             counts: Counter[str] = Counter()
             draw = random.Random(f"{seed} {name}")
-            with tempfile.TemporaryDirectory() as place:
-                usual, requests = _usual(one, base, Path(place), server)
+            usual, requests = _usual(one, base, server)
             for failure in track(list(islice(cycle(failures), count)), name, console=Console(stderr=True)):
-                with tempfile.TemporaryDirectory() as place:
-                    home = Path(shutil.copytree(base, Path(place) / "home", symlinks=True))
+                with _copied(base) as home:
                     with server.failing(FAILURES[failure], after=draw.randrange(requests)):
                         during = _run(one, home, server)
                     after = _run(one, home, server)

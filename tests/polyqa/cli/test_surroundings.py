@@ -7,15 +7,18 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 import torch
 from openai_server import serve
 from scripted_engine import ScriptedEngine, last_message
 
+from polyqa.artifacts.store import read_artifact
 from polyqa.cli.errors import explain
 from polyqa.colbert_index.checkpoint import embedded_checkpoint
 from polyqa.extractive import ExtractiveEngine
@@ -24,6 +27,7 @@ Printed = Callable[..., str]
 Refused = Callable[..., str]
 QUESTION = "When did Titanic come out?"
 HALF = "\udce9"
+_LONGEST = 900  # seconds that a command may take beside other work
 
 
 def command(*words: str | bytes, most: int | None = None, **surroundings: str) -> tuple[int, str, str]:
@@ -38,7 +42,7 @@ def command(*words: str | bytes, most: int | None = None, **surroundings: str) -
         capture_output=True,
         env={**os.environ, **surroundings},
         preexec_fn=limit,
-        timeout=300,
+        timeout=_LONGEST,
         check=False,
     )
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
@@ -113,6 +117,114 @@ def test_what_the_encoding_of_a_terminal_lacks_is_a_question_mark_and_json_loses
     assert code == 0, err
     assert out.isascii()
     assert json.loads(out)["answer"] == json.loads(plain)["answer"]
+
+
+_WITHOUT_IPV6 = """
+import errno, runpy, socket
+usual = socket.socket.__init__
+def init(self, family=-1, *rest, **named):
+    if family == socket.AF_INET6:
+        raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+    usual(self, family, *rest, **named)
+socket.socket.__init__, socket.has_ipv6 = init, False
+runpy.run_module("polyqa", run_name="__main__")
+"""
+
+
+@pytest.mark.slow
+def test_questions_are_asked_and_served_without_ipv6() -> None:
+    """``localhost`` may still be ``::1``, too."""
+    polyqa = [sys.executable, "-c", _WITHOUT_IPV6]
+    with serve(ScriptedEngine(lambda text: "It came out in 1972.", given=last_message)) as server:
+        address = server.base.replace("127.0.0.1", "localhost")
+        ask = ["ask", QUESTION, "--program", "closed-book", "--lm", "openai/m", "--api-base", address, "--json"]
+        done = subprocess.run([*polyqa, *ask], capture_output=True, text=True, timeout=_LONGEST, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "1972" in json.loads(done.stdout)["answer"]
+    words = ["serve", "--port", "0", "--index", "homonyms", "--program", "rac"]
+    with subprocess.Popen([*polyqa, *words], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            said = next(line for line in process.stdout if line.startswith("polyqa is at"))
+            base = re.findall(r"http://127\.0\.0\.1:\d+", said)[0]
+            found = httpx.post(f"{base}/ask", json={"question": QUESTION}, timeout=120).json()
+        finally:
+            process.kill()
+    assert "1997" in found["answer"]
+
+
+def at_once(*commands: Sequence[object], folder: Path, **surroundings: str) -> list[tuple[int, str, str]]:
+    """Run commands at the same time in a folder; return the code of each and what it printed."""
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "polyqa", *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env={**os.environ, **surroundings},
+        )
+        for words in commands
+    ]
+    try:
+        with ThreadPoolExecutor(len(running)) as threads:
+            printed = list(threads.map(lambda one: one.communicate(timeout=_LONGEST), running))
+    finally:
+        for one in running:
+            one.kill()
+    return [(one.returncode, *texts) for one, texts in zip(running, printed, strict=True)]
+
+
+@pytest.mark.slow
+def test_two_who_share_an_empty_home_do_not_disturb_each_other(tmp_path: Path) -> None:
+    """Both make the checkpoint and DSPy's cache."""
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "a.md").write_text("# Möwe\n\nThe lighthouse Möwe was built in 1867.", encoding="utf-8")
+    own = {"POLYQA_HOME": str(tmp_path / "home"), "DSPY_CACHEDIR": str(tmp_path / "cache")}
+    for words in (("index", "build", "papers", "--name"), ("ask", "When was the Möwe built?", "--index")):
+        for code, out, err in at_once((*words, "one"), (*words, "other"), folder=tmp_path, **own):
+            assert code == 0, err
+            assert words[0] == "index" or "1867" in out
+    assert sorted(path.name for path in (tmp_path / "home" / "indexes").glob("[!.]*")) == ["one", "other"]
+    assert len(list((tmp_path / "home" / "checkpoints").glob("[!.]*"))) == 1
+    assert not list(tmp_path.rglob("*.draft"))
+
+
+@pytest.mark.slow
+def test_two_compile_at_once_into_different_folders(small: dict[str, Path], tmp_path: Path) -> None:
+    files = ("--train", small["train"], "--dev", small["dev"])
+    words = ("compile", "--program", "rac", "--recipe", "labeled-few-shot", *files, "--yes", "--out")
+    for code, _, err in at_once((*words, "one"), (*words, "other"), folder=tmp_path):
+        assert code == 0, err
+    assert read_artifact(tmp_path / "one").state == read_artifact(tmp_path / "other").state
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["answer", "evaluate", "compile"])
+def test_of_two_who_write_one_place_one_is_refused_or_finds_all_done(
+    what: str, small: dict[str, Path], tmp_path: Path
+) -> None:
+    asked = [{"id": str(number), "question": QUESTION} for number in range(3)]
+    (tmp_path / "asked.jsonl").write_text("\n".join(map(json.dumps, asked)) + "\n", encoding="utf-8")
+    files = ("--train", small["train"], "--dev", small["dev"])
+    words, made = {
+        "answer": (("asked.jsonl", "--out", "out.jsonl", "--yes"), "out.jsonl"),
+        "evaluate": (("--judge", "none", "--limit", 3, "--runs", ".", "--name", "out"), "out/predictions.jsonl"),
+        "compile": (("--recipe", "labeled-few-shot", *files, "--yes", "--out", "out"), "out/program.json"),
+    }[what]
+    both = (what, "--program", "rac", *words)
+    ended = at_once(both, both, folder=tmp_path)
+    assert 0 in [code for code, _, _ in ended], ended
+    for code, _, err in ended:
+        assert code == 0 or "another process" in told(err), err
+    lines = (tmp_path / made).read_text(encoding="utf-8").splitlines()
+    if what == "compile":
+        assert read_artifact(tmp_path / "out").state == json.loads("".join(lines))
+    else:
+        assert len({json.loads(line)["id"] for line in lines}) == len(lines) == 3
+    before = (tmp_path / made).read_bytes()
+    at_once(both, folder=tmp_path)
+    assert (tmp_path / made).read_bytes() == before
 
 
 SURROUNDINGS: dict[str, dict[str, str]] = {
