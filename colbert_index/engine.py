@@ -140,6 +140,7 @@ def encode_documents(model: Any, texts: Sequence[str], advance: Any = None) -> t
 
     if isinstance(model, MultiVectorModel):
         return model.documents(texts, advance)
+    own_threads()
     settings = model.colbert_config
     rows = _tokens(model, texts)
     lengths = [len(row) for row in rows]

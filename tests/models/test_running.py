@@ -91,8 +91,6 @@ def test_processes_search_or_are_told(index: ColBERTIndex, tmp_path: Path, metho
 @pytest.fixture
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have this process take itself for a fork of one that used models."""
-    import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
-
     monkeypatch.setattr(running._User, "pid", -1)
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
 
