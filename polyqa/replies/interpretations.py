@@ -54,8 +54,8 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
     Parameters
     ----------
     value
-        A list of mappings, one mapping, a mapping that wraps the list, or text: JSON, lines ``DQ n: … / DA n: …``, or
-        rows ``1. reading | answer [3]``.
+        A list of mappings or pairs, one mapping, a mapping that wraps the list, or text: JSON, lines
+        ``DQ n: … / DA n: …``, or rows ``1. reading | answer [3]``.
 
     Raises
     ------
@@ -209,6 +209,8 @@ def _reading(question: str, answer: str, pid: str | None = None) -> Interpretati
 def _interpretation(value: Any) -> Interpretation | None:
     if isinstance(value, Interpretation):
         return value
+    if isinstance(value, (list, tuple)) and len(value) == 2:
+        value = {"question": value[0], "answer": value[1]}
     if isinstance(value, Mapping):
         fields = lowered(value)
         question, answer = first_told(fields, QUESTION_KEYS), first_told(fields, ANSWER_KEYS)

@@ -12,6 +12,7 @@ from .text import json_in, shown, strip_dress, told
 
 _KINDS = [kind for kind in AmbiguityType if kind is not AmbiguityType.NONE]
 _LABELS: dict[str, AmbiguityType] = {kind.lower(): kind for kind in _KINDS}
+_NAMES = {kind.name.lower(): kind for kind in _KINDS}  # so data sets write them
 _NONE = re.compile(r"\b(?:n/a|none|unambiguous|not ambiguous)(?![a-z])")
 _DENIED = re.compile(
     r"\b(?:no|not|nor|neither|without|except|than)\W+(?:\w+\W+){0,2}?amb(?!ig)"
@@ -22,10 +23,10 @@ _DENIED = re.compile(
 def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
     """Read the labels of the prompt in any case, with or without brackets, one or several; ``N/A`` beside another goes.
 
-    An empty list means ``N/A``.
+    The names of the kinds, as data sets write them, are labels where nothing else stands. An empty list means ``N/A``.
 
-    >>> parse_ambiguity_types("[ambsub], [AmbTime]")
-    [<AmbiguityType.SUBJECT: 'AmbSub'>, <AmbiguityType.TIME: 'AmbTime'>]
+    >>> parse_ambiguity_types("[ambsub], [AmbTime]"), parse_ambiguity_types(["location"])
+    ([<AmbiguityType.SUBJECT: 'AmbSub'>, <AmbiguityType.TIME: 'AmbTime'>], [<AmbiguityType.LOCATION: 'AmbLoc'>])
 
     Raises
     ------
@@ -38,6 +39,9 @@ def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
     found = re.findall("|".join(rf"\b{label}\b" for label in _LABELS), text.lower())
     if found:
         return list(dict.fromkeys(_LABELS[label] for label in found))
+    names = [re.sub(r"[\W_]+", "", one) for one in text.lower().split(",")]
+    if all(name in _NAMES for name in names):
+        return list(dict.fromkeys(_NAMES[name] for name in names))
     if value is None or text.strip() == "[]" or _NONE.search(text.lower()):
         return [AmbiguityType.NONE]
     raise ValueError(f"no ambiguity type among {', '.join(AmbiguityType)} in: {shown(text)}")

@@ -197,7 +197,7 @@ def test_two_readings_that_stay_are_opened_anew_if_several_sentences_tell_them()
     said, _ = apart(
         f"There are three. {one} Kate Winslet starred. Richard Jones did one.", CAMERON, WINSLET, JONES, sure=2
     )
-    assert said == f"{one} Kate Winslet starred. {less}"
+    assert said == f"{one} Kate Winslet starred.\n\n{less}"
 
 
 def test_words_of_a_sure_answer_claim_no_other() -> None:
