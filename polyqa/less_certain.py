@@ -8,6 +8,7 @@ from itertools import count
 from polyqa.base.text import in_paragraphs
 from polyqa.base.values import Interpretation, Passage
 from polyqa.extractive.long_answers import opening_of, statement, tidy, with_subject
+from polyqa.extractive.planted import as_evidence
 from polyqa.extractive.prompt import PromptPassage
 from polyqa.metrics.text import Sentence, content_words, holds, names_and_numbers, sentences, several, without_marks
 from polyqa.programs.citation import LESS_CERTAIN
@@ -95,6 +96,7 @@ class _LongAnswer:
         self, question: str, text: str, readings: Sequence[Interpretation], passages: Sequence[Passage]
     ) -> None:
         self.question, self.readings = question, readings
+        passages = list(map(as_evidence, passages))
         shown = [tidy(PromptPassage(at, one.title, one.text)) for at, one in enumerate(passages, 1)]
         self.passages = passages
         self.cited = {one.pid: passage for one, passage in zip(passages, shown, strict=True)}

@@ -6,6 +6,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from polyqa.base.text import COUNTS, counted
+from polyqa.extractive.planted import as_evidence
 from polyqa.metrics.text import SECTION, STOPWORDS, words
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class _Question:
 
 def titles_of(result: "Result") -> list[str]:
     """Return the `titles` of a result's readings, with the titles of the passages that they cite."""
-    by_pid = {passage.pid: passage.title for passage in result.passages}
+    by_pid = {passage.pid: as_evidence(passage).title for passage in result.passages}
     readings = result.interpretations
     return titles(
         result.question, [one.question for one in readings], [by_pid.get(one.pid or "", "") for one in readings]
