@@ -182,10 +182,13 @@ CLAIMS: dict[int, dict[str, str]] = {
         "Yes comes too readily, and with more conviction where it is right": (
             "sum(yes > 0.5 for yes in wrong) > sum(yes > 0.5 for yes in right) and ahead > 0.75"
         ),
-        "spanwise is better than the plain prompt in all": "all(last['plain'][metric].low > 0 for metric in METRICS)",
-        "and than demos in STR-EM and DR": (
-            "[metric for metric in METRICS if last['demos'][metric].low > 0] == ['dr', 'str_em']"
-            " and all(last['demos'][metric].p < 0.05 for metric in ('dr', 'str_em'))"
+        "spanwise is better than the plain prompt in all, for DR perhaps by chance": (
+            "[metric for metric in METRICS if last['plain'][metric].low <= 0] == ['dr']"
+            " and last['plain']['dr'].low > -1"
+        ),
+        "and than demos in STR-EM": (
+            "[metric for metric in METRICS if last['demos'][metric].low > 0] == ['str_em']"
+            " and last['demos']['str_em'].p < 0.05"
         ),
         "training tells right from wrong better, in a third of the tokens": (
             "trained_ahead > ahead + 0.03 and sum(yes > 0.5 for yes in odds[False]) < 10"
