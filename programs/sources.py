@@ -135,12 +135,12 @@ def disagreements(
     told, said = list[str](), list[tuple[set[str], list[str]]]()
     # The sides of one dispute may all be readings; the one that knows of most sources tells it.
     for reading, sides in sorted(disputes, key=lambda dispute: -sum(len(pids) for _, pids in dispute[1])):
-        pids, answers = {pid for _, pids in sides for pid in pids}, [answer for answer, _ in sides]
-        if not any(pids <= known or all(agree(answer, others) for answer in answers) for known, others in said):
-            said.append((pids, answers))
+        everybody, answers = [pid for _, pids in sides for pid in pids], [answer for answer, _ in sides]
+        if not any({*everybody} <= known or all(agree(one, others) for one in answers) for known, others in said):
+            said.append(({*everybody}, answers))
             first, *rest = (_side(answer, pids, numbers or {}) for answer, pids in sides)
             count, says = first.split(" ", 1)
-            parts = ", ".join([f"{count} of {_count(sum(len(pids) for _, pids in sides))} {says}", *rest])
+            parts = ", ".join([f"{count} of {_count(len(everybody))} {says}", *rest])
             told.append(f"Sources disagree on “{reading.question.strip()}”: {parts}.")
     return " ".join(told)
 

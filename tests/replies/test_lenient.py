@@ -88,6 +88,7 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
             '{"question": "Who hosted in 2002?", "answer": "Salt Lake City"}]}',
             '[{"Disambiguated_Question": "Who hosted in 1998?", "Short_Answer": "Nagano"}, '
             '{"dq": "Who hosted in 2002?", "da": "Salt Lake City"}]',
+            '[["Who hosted in 1998?", "Nagano"], ["Who hosted in 2002?", "Salt Lake City"]]',
             '["DQ 1: Who hosted in 1998?", "DA 1: Nagano", "DQ 2: Who hosted in 2002?", "DA 2: Salt Lake City"]',
         ],
     ),
@@ -117,7 +118,7 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
         ["1. When was Reading (Berkshire) founded? | 1121 [1]"],
     ),
     ("interpretations", [], ["", "N/A", "none", "None", "None.", "[]", '{"interpretations": []}']),
-    ("types", [SUBJECT], ["AmbSub", "[AmbSub]", "[ambsub]"]),
+    ("types", [SUBJECT], ["AmbSub", "[AmbSub]", "[ambsub]", "Subject", '["subject"]']),
     ("types", [TIME], ["AMBTIME.", "N/A, AmbTime"]),
     ("types", [LOCATION], ["Ambiguity: AmbLoc", '```json\n["AmbLoc"]\n```']),
     ("types", [PREDICATE], ['{"ambiguity_types": ["AmbPred"]}']),
@@ -234,7 +235,7 @@ REFUSED: list[tuple[str, str, list[str]]] = [
     (
         "types",
         "no ambiguity type among AmbSub, AmbObj, AmbPred, AmbTime, AmbLoc, N/A in: '{}'",
-        ["", "banana", "meantime", "objection"],
+        ["", "banana", "meantime", "objection", "the time of the event"],
     ),
     ("types", "no ambiguity type is clear in: '{}'", ["not AmbSub"]),
     ("yes or no", "neither Yes nor No: '{}'", ["", "maybe", "N/A", "yesterday", "nobody knows"]),
