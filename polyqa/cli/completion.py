@@ -35,6 +35,7 @@ RECIPE_NAMES = (
     "copro",
     "miprov2",
     "simba",
+    "infer-rules",
     "gepa",
     "gepa-then-knn",
     "knn-then-bootstrap",

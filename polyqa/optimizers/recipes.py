@@ -18,10 +18,11 @@ Optimizer = Literal[
     "MIPROv2",
     "SIMBA",
     "GEPA",
+    "InferRules",
     "chain",
 ]
 # These write new instructions, for which the language model must be able to write.
-WRITING: frozenset[str] = frozenset({"COPRO", "MIPROv2", "SIMBA", "GEPA"})
+WRITING: frozenset[str] = frozenset({"COPRO", "MIPROv2", "SIMBA", "GEPA", "InferRules"})
 # These take runs on the trainset for demos if the metric accepts them: from the threshold on.
 GATHERING: frozenset[str] = frozenset({"own-runs", "BootstrapFewShot", "BootstrapFewShotWithRandomSearch", "MIPROv2"})
 
@@ -215,6 +216,12 @@ _ALL = (
         summary="DSPy's SIMBA: rules and demos from the runs that vary most",
         optimizer="SIMBA",
         settings={"bsize": 32, "num_candidates": 4, "max_steps": 4, "max_demos": 4},
+    ),
+    Recipe(
+        name="infer-rules",
+        summary="DSPy's InferRules: rules that labelled examples follow; of several lists the best on dev",
+        optimizer="InferRules",
+        settings={"num_candidates": 4, "num_rules": 5, "max_bootstrapped_demos": 0, "max_labeled_demos": 0},
     ),
     _GEPA,
     _chain("gepa-then-knn", "instructions by GEPA, then the five nearest labelled demos", _GEPA, _KNN),

@@ -18,8 +18,10 @@ from polyqa.lm.assigned import own_lms, set_lms
 from polyqa.metrics.feedback import FeedbackMetric
 
 from .examples import PlainMetric
+from .labels import label_demos
 from .leave_one_out import leave_one_out
 from .plan import Plan
+from .rules import LabelledRules
 
 
 def run_teleprompter(
@@ -98,7 +100,7 @@ class LeanWriting(BaseCallback):
         """Change a predictor that was not seen before."""
         if not isinstance(instance, dspy.Predict) or "forward" in vars(instance):
             return
-        if instance.signature.__module__.startswith(("dspy.propose.", "dspy.teleprompt.")):
+        if instance.signature.__module__.startswith(("dspy.propose.", "dspy.teleprompt.", __package__)):
 
             def forward(**given: Any) -> dspy.Prediction:
                 with dspy.context(adapter=self._adapter):
@@ -153,6 +155,10 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
                     settings["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself
                     simba = dspy.SIMBA(metric=metric, prompt_model=prompt_lm, num_threads=threads, **settings)
                     return simba.compile(program, trainset=train, seed=seed)
+                case "InferRules":
+                    labelled = label_demos(program, plan.trainset)
+                    rules = LabelledRules(labelled, program, prompt_lm, metric=metric, num_threads=threads, **settings)
+                    return rules.compile(program, trainset=train, valset=dev)
                 case "GEPA":
                     gepa = dspy.GEPA(
                         metric=metric.with_feedback

@@ -25,6 +25,11 @@ MIPRO = Recipe(
 )
 BATCHES = {"minibatch": True, "minibatch_size": 2, "minibatch_full_eval_steps": 2}
 SIMBA = Recipe(name="simba", optimizer="SIMBA", settings={"bsize": 4, "num_candidates": 2, "max_steps": 2})
+RULES = Recipe(
+    name="rules",
+    optimizer="InferRules",
+    settings={"num_candidates": 2, "num_rules": 2, "max_bootstrapped_demos": 0, "max_labeled_demos": 0},
+)
 GEPA = Recipe(name="gepa", optimizer="GEPA", settings={"max_metric_calls": 48, "reflection_minibatch_size": 2})
 
 
@@ -52,6 +57,7 @@ def check(trials: list[Trial], dev: list[Question]) -> None:
         pytest.param(COPRO, "train", 4, id="copro"),
         pytest.param(MIPRO, "dev", 3, id="mipro"),
         pytest.param(SIMBA, "train", 2, id="simba"),
+        pytest.param(RULES, "dev", 2, id="rules"),
         pytest.param(GEPA, "dev", 1, id="gepa"),
     ],
 )

@@ -44,6 +44,11 @@ EVERY = (
         optimizer="SIMBA",
         settings={"bsize": 4, "num_candidates": 2, "max_steps": 2, "max_demos": 1},
     ),
+    Recipe(
+        name="infer-rules",
+        optimizer="InferRules",
+        settings={"num_candidates": 2, "num_rules": 2, "max_bootstrapped_demos": 0, "max_labeled_demos": 0},
+    ),
     Recipe(name="gepa", optimizer="GEPA", settings={"max_metric_calls": 24, "reflection_minibatch_size": 2}),
     Recipe(
         name="chain",

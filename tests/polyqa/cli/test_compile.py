@@ -158,6 +158,7 @@ def test_recipes_are_listed(printed: Printed) -> None:
         "copro",
         "miprov2",
         "simba",
+        "infer-rules",
         "gepa",
         "gepa-then-knn",
     ]
