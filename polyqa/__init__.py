@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from polyqa.colbert_index import ColBERTIndex as ColBERTIndex
     from polyqa.colbert_index import build_index as build_index
     from polyqa.compiling import Budget as Budget
+    from polyqa.compiling import Teacher as Teacher
     from polyqa.compiling import compile as compile
     from polyqa.costing import Cost as Cost
     from polyqa.costing import cost as cost
@@ -65,7 +66,7 @@ _HOMES = {
     "polyqa.batch": "Answered Batch answer_many",
     "polyqa.cluster": "Ray spread_index",
     "polyqa.colbert_index": "ColBERTIndex build_index",
-    "polyqa.compiling": "Budget compile",
+    "polyqa.compiling": "Budget Teacher compile",
     "polyqa.costing": "Cost cost",
     "polyqa.extractive": "embedded_lm",
     "polyqa.evaluating": "evaluate",

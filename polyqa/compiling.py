@@ -3,8 +3,8 @@
 import datetime
 import math
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.models import EMBEDDED_ENCODER
 from polyqa.optimizers.calls import kept_calls, remove_work
 from polyqa.optimizers.compiler import Compiled, compile_program, missing_demos
-from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_writer
+from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_teacher, check_writer
 from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
 from polyqa.programs import PROGRAMS
@@ -75,6 +75,23 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class Teacher:
+    """What answers the training questions whose good runs become demos, where that is not the program itself.
+
+    Attributes
+    ----------
+    program
+        A compiled program, by name or folder, that has the same predictors. It gives a small model, which without demos
+        has no good run, a first few of your own.
+    lm
+        A language model, by name or as an object: a large one that shows a small one how it is done.
+    """
+
+    program: str | None = None
+    lm: str | dspy.LM | None = None
+
+
+@dataclass(frozen=True)
 class Made:
     """A saved artifact: its folder, its card, and the compiled program with its runs.
 
@@ -101,6 +118,7 @@ def compile(
     models: Models = Models(),
     measure: Measure = "dr",
     budget: Budget = Budget(),
+    teacher: Teacher = Teacher(),
     **settings: Any,
 ) -> Made | None:
     """Compile a program, measure what it brought, and save it.
@@ -123,6 +141,8 @@ def compile(
         What is optimized, see `polyqa.metrics.optimizing.AnswerMetric`.
     budget
         What it may take.
+    teacher
+        For recipes that make demos of runs.
     settings
         See `polyqa.load`; neither ``demos`` nor ``strict``. They are kept in the artifact, which is loaded with the
         same, but for ``questions``; an encoder, and a reranker other than ``reader``, must be named again.
@@ -141,6 +161,7 @@ def compile(
         plan = make_plan(recipe, Sets(**data), models, measure=measure, seed=budget.seed, threads=budget.threads)
         student = loading.load(program, **{"helper_lm": models.helping(), **settings})
         check_recipe(plan.recipe, student)
+        plan = _taught(plan, student, teacher, models, settings)
         loading.warm_up(student, plan.lm)
         ready_reader(models.reader)
         work = out / ".work"
@@ -170,6 +191,8 @@ def compile(
             reranker=loading_settings.get("reranker") if needs_index(program) else None,
             encoder=loading_settings.get("encoder", EMBEDDED_ENCODER),
             test_gain=_gain(*test_runs, measure, cards["test"]) if test_runs else None,
+            teacher=teacher.program,
+            teacher_lm=str(plan.teacher_lm.model) if plan.teacher_lm is not None else None,
         )
         readme = artifact_readme(card, dump_program(compiled.program), out)
         report = compilation_report(card, student, compiled, test_runs)
@@ -232,6 +255,18 @@ def _checked_settings(program: str, settings: dict[str, Any]) -> tuple[dict[str,
     check_settings(own)
     loading.check_settings(program, own)
     return parts, own
+
+
+def _taught(plan: Plan, student: dspy.Module, teacher: Teacher, models: Models, settings: Mapping[str, Any]) -> Plan:
+    """Return a plan with its teacher, which searches where the student does."""
+    searching = {name: settings[name] for name in ("index", "where", "reranker", "encoder") if name in settings}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r".* was compiled over the index .*")  # its demos are not kept
+        program = loading.load(teacher.program, helper_lm=models.helping(), **searching) if teacher.program else None
+    lm = replace(models, lm=teacher.lm).answering() if teacher.lm else None
+    plan = replace(plan, teacher=program, teacher_lm=lm)
+    check_teacher(plan, student)
+    return plan
 
 
 def _test_runs(

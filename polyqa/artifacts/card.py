@@ -110,10 +110,11 @@ class Card(_Part):
         The metric: what was optimized, from which score on a run became a demo, and the reader of D-F1.
     train, dev
         The questions that gave demos, and those that picked.
-    lm, helper_lm, prompt_lm, adapter, encoder
+    lm, helper_lm, prompt_lm, teacher, teacher_lm, adapter, encoder
         What ran the program, what ran those of its predictors that had a language model of their own, what wrote
-        instructions (if anything did), DSPy's adapter, and the encoder that picks demos. Names only: no card makes
-        a program ask a model.
+        instructions (if anything did), the compiled program and the language model whose runs became demos (if they
+        were others), DSPy's adapter, and the encoder that picks demos. Names only: no card makes a program ask a
+        model.
     lm_settings
         What ``lm`` was asked with, such as its temperature.
     index
@@ -144,6 +145,8 @@ class Card(_Part):
     helper_lm: _Name | None = None
     lm_settings: dict[_Name, JsonValue] = {}
     prompt_lm: _Name | None = None
+    teacher: _Name | None = None
+    teacher_lm: _Name | None = None
     adapter: _Name = "ChatAdapter"
     encoder: _Name
     index: IndexCard | None = None

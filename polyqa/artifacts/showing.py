@@ -48,10 +48,11 @@ def artifact_facts(card: Card) -> dict[str, str]:
     given = card.settings | ({"reranker": card.reranker} if card.reranker else {})
     index = card.index
     where = f", where {index.condition}" if index and index.condition else ""
-    lms = {"": card.lm, "helper ": card.helper_lm, "instructions by ": card.prompt_lm}
+    lms = {"": card.lm, "helper ": card.helper_lm, "instructions by ": card.prompt_lm, "demos by ": card.teacher_lm}
+    by = f", demos by {card.teacher:.80}" if card.teacher else ""
     return {
         "program": f"{card.program} ({', '.join(f'{name}={value}' for name, value in given.items()) or 'defaults'})",
-        "recipe": f"{card.recipe.get('name')}: {card.recipe.get('summary') or card.recipe.get('optimizer')}",
+        "recipe": f"{card.recipe.get('name')}: {card.recipe.get('summary') or card.recipe.get('optimizer')}{by}",
         "metric": f"{card.measure}, reader {card.reader}",
         "language model": "; ".join(f"{role}{name}" for role, name in lms.items() if name),
         "train": f"{card.train.source}, {card.train.n} questions",

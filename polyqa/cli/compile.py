@@ -49,6 +49,21 @@ def compile_command(
             help="Predictors (steps of the program) that get demos or instructions, separated by commas; default: all.",
         ),
     ] = None,
+    teacher: Annotated[
+        str | None,
+        options.more(
+            metavar="NAME",
+            help="A compiled program whose good runs on the training questions become demos, in place of the "
+            "program's own: for a small language model, which has none without demos.",
+        ),
+    ] = None,
+    teacher_lm: Annotated[
+        str | None,
+        options.more(
+            metavar="NAME",
+            help="Language model whose good runs on the training questions become demos: a large one teaches --lm.",
+        ),
+    ] = None,
     passages: options.Passages = None,
     program_sets: options.Settings = None,
     seed: options.Seed = 0,
@@ -77,7 +92,7 @@ def compile_command(
     questions failed.
     """
     from polyqa.base.errors import PolyqaError
-    from polyqa.compiling import Budget, compile
+    from polyqa.compiling import Budget, Teacher, compile
     from polyqa.evaluation.progress import showing
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.optimizers.recipes import recipe as recipe_by_name
@@ -120,6 +135,7 @@ def compile_command(
             models=chosen,
             measure=measure,
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
+            teacher=Teacher(teacher, teacher_lm),
             index=index,
             where=where,
             **settings,

@@ -33,7 +33,7 @@ from .copied import Copied, copied_text
 from .dspy_trials import SUFFIX, Moments, compilation_trials, step_files, write_candidates
 from .examples import PlainMetric
 from .labels import label_demos, without_long_answers
-from .plan import Plan, check_plan, check_recipe
+from .plan import Plan, check_plan, check_recipe, check_teacher
 from .pool import Demo, bootstrap_pool
 from .teleprompters import run_teleprompter
 from .trials import Trial
@@ -94,10 +94,17 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     """
     check_plan(plan)
     check_recipe(plan.recipe, program)
+    check_teacher(plan, program)
     work = Path(work)
     work.mkdir(parents=True, exist_ok=True)
     _check_same(work / "compilation.json", program, plan)
-    plan = replace(plan, lm=plan.lm.copy(cache=True), prompt_lm=plan.writer.copy(cache=True))
+    plan = replace(
+        plan,
+        lm=plan.lm.copy(cache=True),
+        prompt_lm=plan.writer.copy(cache=True),
+        teacher=with_cache(plan.teacher, True) if plan.teacher is not None else None,
+        teacher_lm=plan.teacher_lm.copy(cache=True) if plan.teacher_lm is not None else None,
+    )
     program = with_cache(program, True)
     meter = Meter(work / "spent.json")
     with kept_calls(work, max_calls) as calls, counting(meter):
@@ -128,6 +135,8 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         **({"metric": plan.metric.name} if isinstance(plan.metric, PlainMetric) else {}),
         **answering.model_dump(include={"lm", "lm_settings", "own_lms", "adapter"}),
         "prompt_lm": str(plan.writer.model),
+        **({"teacher": identity(plan.teacher)} if plan.teacher is not None else {}),
+        **({"teacher_lm": str(plan.teacher_lm.model)} if plan.teacher_lm is not None else {}),
         "seed": plan.seed,
     }
     check_work(path, settings, "compilation")
@@ -165,9 +174,9 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
             return _show(program, label_demos(program, plan.trainset), plan)
         case "own-runs":
             pools = bootstrap_pool(
-                program,
+                plan.teacher or program,
                 plan.trainset,
-                lm=plan.lm,
+                lm=plan.teacher_lm or plan.lm,
                 metric=plan.metric_of_recipe(),
                 journal=done.with_suffix(".sqlite"),
                 threads=plan.threads,

@@ -43,6 +43,9 @@ class Plan:
         Runs the program.
     prompt_lm
         Writes instructions; ``lm`` if not given.
+    teacher, teacher_lm
+        What answers the training questions whose good runs become demos (`Recipe.gathers`), in place of the program
+        and of ``lm``: a program that has the same predictors, and a language model.
     seed, threads
         Of every random choice (picking the nearest demos and COPRO make none), and questions at once.
     """
@@ -53,6 +56,8 @@ class Plan:
     metric: AnswerMetric
     lm: dspy.LM
     prompt_lm: dspy.LM | None = None
+    teacher: dspy.Module | None = None
+    teacher_lm: dspy.LM | None = None
     seed: int = 0
     threads: int = 8
 
@@ -101,7 +106,7 @@ class Plan:
         reader
             Of the Disambig-F1 by which the runs before and after are compared; the embedded one if not given.
         more
-            The other attributes: ``prompt_lm``, ``seed``, ``threads``.
+            The other attributes, such as ``prompt_lm``, ``teacher`` and ``seed``.
 
         Raises
         ------
@@ -153,6 +158,39 @@ def check_plan(plan: Plan, test: Sequence[Question] = ()) -> None:
         )
     scored = {name: questions for name, questions in sets.items() if name != "train" or plan.recipe.runs_train}
     check_measurable(plan.metric.measure, scored)
+
+
+def check_teacher(plan: Plan, program: dspy.Module) -> None:
+    """Check that a teacher, if there is one, can make demos for a program.
+
+    Raises
+    ------
+    PolyqaError
+        If the recipe makes no demos from runs, or the teacher's predictors are others; for DSPy's optimizers also if
+        their instructions are.
+    """
+    if plan.teacher is None and plan.teacher_lm is None:
+        return
+    if not plan.recipe.gathers:
+        raise PolyqaError(
+            f"The recipe {plan.recipe.name!r} makes no demos from runs, so it has no use for a teacher; leave it out, "
+            f"or take {recipe_names(lambda one: one.gathers)}."
+        )
+    if plan.teacher is None:
+        return
+    student, taught = dict(program.named_predictors()), dict(plan.teacher.named_predictors())
+    if list(student) != list(taught):
+        raise PolyqaError(
+            f"The teacher has the predictors {', '.join(taught)}, and {type(program).__name__} has "
+            f"{', '.join(student)}: its runs make no demos for them. Take a compiled {type(program).__name__}."
+        )
+    dspys = [one.name for one in plan.recipe.parts if one.gathers and one.optimizer != "own-runs"]
+    for name, predictor in student.items():
+        if dspys and not predictor.signature.equals(taught[name].signature):
+            raise PolyqaError(
+                f"The teacher has other instructions for {name}, which DSPy's optimizer of {dspys[0]!r} refuses; take "
+                "the recipe knn-bootstrap."
+            )
 
 
 def check_writer(recipe: Recipe, model: str) -> None:

@@ -4,6 +4,7 @@ import random
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,11 @@ def run_teleprompter(
     program = program.deepcopy()
     program._compiled = False  # by an earlier optimizer, which DSPy's bootstrapping refuses
     frozen = freeze(program, recipe.predictors) if recipe.predictors else []
+    if plan.teacher is not None:
+        teacher = plan.teacher.deepcopy()
+        teacher._compiled = True  # else the optimizers take its demos away
+        freeze(teacher, recipe.predictors or [name for name, _ in teacher.named_predictors()])
+        plan = replace(plan, teacher=teacher)
     lms = own_lms(program)  # those of the frozen ones are not found, and stay
     callbacks = [*(dspy.settings.callbacks or ()), LeanWriting(), *([KeepLMs(program, lms)] if lms else [])]
     with dspy.context(callbacks=callbacks), leave_one_out(plan.trainset):
@@ -123,6 +129,8 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
     )
     train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
     settings: dict[str, Any] = dict(recipe.settings)
+    if recipe.gathers and plan.teacher_lm is not None:
+        settings["teacher_settings"] = {"lm": plan.teacher_lm}
     if seed and recipe.optimizer in ("BootstrapFewShot", "BootstrapFewShotWithRandomSearch"):
         random.Random(seed).shuffle(train)
     try:
@@ -131,10 +139,10 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
             match recipe.optimizer:
                 case "BootstrapFewShot":
                     few = dspy.BootstrapFewShot(metric=metric, **settings)
-                    return few.compile(program, trainset=train)
+                    return few.compile(program, teacher=plan.teacher, trainset=train)
                 case "BootstrapFewShotWithRandomSearch":
                     search = dspy.BootstrapFewShotWithRandomSearch(metric=metric, num_threads=threads, **settings)
-                    return search.compile(program, trainset=train, valset=dev)
+                    return search.compile(program, teacher=plan.teacher, trainset=train, valset=dev)
                 case "COPRO":
                     copro = dspy.COPRO(prompt_model=prompt_lm, metric=metric, **settings)
                     options = {"num_threads": threads, "display_progress": False}
@@ -150,7 +158,7 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
                     mipro = dspy.MIPROv2(
                         metric=metric, prompt_model=prompt_lm, num_threads=threads, seed=seed or 9, **settings
                     )
-                    return mipro.compile(program, trainset=train, valset=dev, **compiling)
+                    return mipro.compile(program, teacher=plan.teacher, trainset=train, valset=dev, **compiling)
                 case "SIMBA":
                     settings["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself
                     simba = dspy.SIMBA(metric=metric, prompt_model=prompt_lm, num_threads=threads, **settings)

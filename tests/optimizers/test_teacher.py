@@ -1,0 +1,102 @@
+"""A teacher's good runs become the demos of a program that has no good run itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from harness import questions
+from scripted_engine import ScriptedEngine, scripted_lm
+from two_steps import ANSWERS, OneStep, TwoSteps
+from writing_engine import prompt_if_any
+
+import polyqa
+from polyqa.extractive.prompt import Prompt
+from polyqa.optimizers import Compiled, Recipe
+
+EVERY = questions(10)
+TRAIN, DEV = EVERY[:6], EVERY[6:]
+DEMOS: dict[str, Any] = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
+OWN = Recipe(name="own", optimizer="own-runs", threshold=0.1)
+FEW = Recipe(name="few", optimizer="BootstrapFewShot", settings=DEMOS, threshold=0.1)
+SEARCH = Recipe(
+    name="search",
+    optimizer="BootstrapFewShotWithRandomSearch",
+    settings={**DEMOS, "num_candidate_programs": 1},
+    threshold=0.1,
+)
+DEMO = {"question": "What colour is chalk?", "answer": "Chalk is white."}
+Compile = Callable[..., Compiled]
+
+
+class SmallEngine(ScriptedEngine):
+    """Knows the answers only where the prompt shows how it is done."""
+
+    def __init__(self, *, knows: bool = False) -> None:
+        super().__init__(self._reply, given=prompt_if_any)
+        self.knows = knows
+
+    def _reply(self, prompt: Prompt) -> dict[str, str]:
+        name = prompt.inputs["question"].split()[-1].rstrip("?")
+        good, _, bad = ANSWERS
+        return dict.fromkeys(prompt.output_fields, (good if prompt.demos or self.knows else bad).format(name=name))
+
+
+def taught() -> OneStep:
+    teacher = OneStep()
+    teacher.answer.demos = [dict(DEMO)]
+    return teacher
+
+
+def demos(made: Compiled) -> list[str]:
+    return [demo["question"] for demo in dict(made.program.named_predictors())["answer"].demos]
+
+
+@pytest.mark.parametrize("recipe", [OWN, FEW, SEARCH], ids=lambda one: one.name)
+def test_a_compiled_program_teaches(recipe: Recipe, compiled: Compile) -> None:
+    sets: dict[str, Any] = {"trainset": TRAIN, "devset": DEV, "threads": 1}
+    alone = compiled(OneStep(), recipe, "alone", lm=scripted_lm(SmallEngine()), **sets)
+    assert demos(alone) == []
+    made = compiled(OneStep(), recipe, "taught", lm=scripted_lm(SmallEngine()), teacher=taught(), **sets)
+    assert demos(made)
+    assert set(demos(made)) <= {question.question for question in TRAIN}  # the teacher's own demo is not among them
+    assert made.comparison.metrics["disambig_f1"].difference > 0
+
+
+@pytest.mark.parametrize("recipe", [OWN, FEW, SEARCH], ids=lambda one: one.name)
+def test_a_large_language_model_teaches_a_small_one(recipe: Recipe, compiled: Compile) -> None:
+    small, large = SmallEngine(), SmallEngine(knows=True)
+    sets: dict[str, Any] = {"trainset": TRAIN, "devset": DEV, "threads": 1}
+    teacher_lm = scripted_lm(large)
+    teacher_lm.model = "tests/large"  # it shares a cache with the small one
+    made = compiled(OneStep(), recipe, lm=scripted_lm(small), teacher_lm=teacher_lm, **sets)
+    assert demos(made)
+    assert 0 < len(large.seen) <= (1 + 2 * (recipe is SEARCH)) * len(TRAIN)  # it is asked training questions only
+    assert made.comparison.metrics["disambig_f1"].difference > 0
+
+
+def test_what_cannot_teach_is_refused_before_the_first_call(compiled: Compile) -> None:
+    engine = SmallEngine()
+    given: dict[str, Any] = {"trainset": TRAIN, "devset": DEV, "lm": scripted_lm(engine)}
+    with pytest.raises(polyqa.PolyqaError, match=r"'labeled-few-shot' makes no demos from runs, so it has no use for a teacher"):
+        compiled(OneStep(), "labeled-few-shot", teacher_lm=scripted_lm(engine), **given)
+    with pytest.raises(
+        polyqa.PolyqaError, match=r"The teacher has the predictors hint, answer, and OneStep has answer"
+    ):
+        compiled(OneStep(), FEW, teacher=TwoSteps(), **given)
+    other = taught()
+    other.answer.signature = other.answer.signature.with_instructions("Answer in one word.")
+    with pytest.raises(polyqa.PolyqaError, match=r"other instructions for answer.*knn-bootstrap"):
+        compiled(OneStep(), FEW, teacher=other, **given)
+    assert not engine.seen
+    assert demos(compiled(OneStep(), OWN, teacher=other, **given))
+
+
+def test_only_the_named_predictors_are_taught(compiled: Compile) -> None:
+    teacher = TwoSteps()
+    teacher.hint.demos = teacher.answer.demos = [{**DEMO, "hint": "It is white."}]
+    only = FEW.model_copy(update={"predictors": ("answer",)})
+    made = compiled(
+        TwoSteps(), only, lm=scripted_lm(SmallEngine()), teacher=teacher, trainset=TRAIN, devset=DEV, threads=1
+    )
+    assert demos(made)
+    assert not dict(made.program.named_predictors())["hint"].demos
