@@ -9,6 +9,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 QUESTION ?= When did Titanic come out?
 MINUTES ?= 10
 SEED ?=
@@ -46,7 +47,7 @@ fuzz: $(VENV)/.ready-dev
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
-docs: $(VENV)/.ready-docs
+docs: $(VENV)/.ready-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 figures: $(VENV)/.ready-dev
@@ -60,7 +61,7 @@ setup: $(VENV)/.ready
 # torch is named first and pinned to an exact version: so pip takes the CPU build.
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0 -e . -c constraints.txt
+	$(PIP) torch==2.13.0 -e . -c constraints.txt
 	@touch $@
 
 $(VENV)/.ready: $(VENV)/.installed polyqa/evaluation/homonyms/corpus.jsonl
@@ -68,16 +69,12 @@ $(VENV)/.ready: $(VENV)/.installed polyqa/evaluation/homonyms/corpus.jsonl
 	@touch $@
 
 $(VENV)/.ready-lm: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[local]" -c constraints.txt
+	$(PIP) -e ".[local]" -c constraints.txt
 	$(BIN)/polyqa model pull
 	@touch $@
 
 $(VENV)/.ready-dev: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" -c constraints.txt
-	@touch $@
-
-$(VENV)/.ready-docs: $(VENV)/.ready-dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[docs]" -c constraints.txt
+	$(PIP) -e ".[dev,docs]" -c constraints.txt
 	@touch $@
 
 clean:

@@ -1,5 +1,6 @@
 """`polyqa index …`: build, describe, check, search and change an index; `polyqa setup` makes the first one."""
 
+import os
 import re
 import shutil
 import sys
@@ -417,6 +418,7 @@ def setup_command() -> None:
     from polyqa.colbert_index.store import SHIPPED
     from polyqa.evaluation.homonyms import corpus_path
     from polyqa.models import Encoder
+    from polyqa.models.loading import PRECISION
 
     compile_kernel(lambda line: say(line, err=True))
     hashed = checkpoint_hash(str(embedded_checkpoint()))
@@ -427,5 +429,7 @@ def setup_command() -> None:
         current = False
     if not current:
         say("indexing the shipped corpus (once) …", err=True)
+        # The same on every processor: what language models replied is recorded with the passages in their order.
+        os.environ.setdefault(PRECISION, "float32")
         build_index(corpus_path(), SHIPPED, encoder=Encoder(), overwrite=True)
     say("polyqa is ready: no network is needed from here on.")

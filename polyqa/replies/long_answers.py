@@ -6,12 +6,29 @@ from .nothing import is_bare_null, looks_like_refusal
 from .text import shown, strip_dress, told, without_fence, without_lead, without_thoughts
 
 _HEADER = re.compile(
-    r"\A\s*(?:#{1,6}\s*)?[*_]{0,2}(?:long[- ]form |long |final )?answer[*_]{0,2}\s*(?::[*_]{0,2}|\n)\s*", re.I
+    r"\A\s*(?:#{1,6}\s*)?[*_]{0,2}(?:the )?(?:long[- ]form |long |final )?answer(?: is)?[*_]{0,2}\s*(?::[*_]{0,2}|\n)\s*", re.I
 )
 _AROUND = re.compile(  # "Here is the answer:", "I hope this helps!"
     r"\A(?:(?:sure|certainly|of course)\b[!,.]?\s*)?here(?:['’]s| is)\s[^:\n]{0,60}\banswer\b[^:\n]{0,60}:\s*(?=\S)"
     r"|\n[\s(*_-]*(?:note\W*:|i hope th|let me know\b)[^\n]*\Z",
     re.I,
+)
+# Small models copy how a prompt describes the field, "answer (…)", with the answer in the brackets.
+_IN_BRACKETS = re.compile(r"\A\s*(?:long[- ]form )?answer\s*\((?:the long-form answer\)\s*)?", re.I)
+# They then say why it is right, or go on with the fields of the prompt.
+_WHY = re.compile(
+    r"\n\W*(?:explanations?\b|(?:passages?|question|interpretations?) \("
+    r"|(?:this|the other|other|these) (?:interpretation|reading|answer|option)s?\b[^\n]{0,60}?"
+    r"\b(?:(?:in)?correct|cover(?:s|ed)?|supported|based on)\b).*\Z",
+    re.I | re.S,
+)
+_EVIDENT = re.compile(
+    r"\s*\bThis (?:(?:reading|interpretation|answer) )?(?:is|can be) (?:also )?"
+    r"(?:a fact|evident|clear|supported|determined|seen|correct|based)\b[^\n]{0,40}?\bpassages?\b[^\n]*"
+)
+_AS_TOLD = re.compile(
+    r",? as (?:stated|mentioned|described|indicated|evidenced|shown|told) (?:in|by) (?:the )?(?:\w+ )?passages?\b"
+    r"(?: (?:about|on|of|in which|where)\b[^;\n]*?)?(?=[.;]?(?:\n|\Z)|\. [A-Z]|( ?\[\d))"
 )
 _CITED = re.compile(
     r"(?:[(\[](?:see )?|, as (?:mentioned|stated|described) in )(?:passages?|sources?) (\d+(?:(?:, | and |, and )\d+)*)"
@@ -46,12 +63,14 @@ _FACT = re.compile(r"\d[\d,.]*|(?<![.!?:\n]\s)(?<!\A)(?<!\w)[^\W\d_a-zß-öø-ÿ
 
 
 def clean_answer(text: str) -> str:
-    """Return a long answer without thoughts, fence, quotes, header, introduction or note.
+    r"""Return a long answer without thoughts, fence, quotes, header, introduction or note.
 
-    "(Passage 1)" is written [1], as in the prompt, "The passage states that" goes, and of a loop each sentence is kept
-    once.
+    "(Passage 1)" is written [1], as in the prompt, "The passage states that" and why an answer is right go, and of a
+    loop each sentence is kept once.
 
     >>> clean_answer('<think>Which film?</think>**Answer**: "It came out in 1997."')
+    'It came out in 1997.'
+    >>> clean_answer("answer (It came out in 1997.)\n\nExplanation: This reading is correct because passage 2 says so.")
     'It came out in 1997.'
 
     Raises
@@ -62,9 +81,19 @@ def clean_answer(text: str) -> str:
     before, left = "", told(text)
     while left != before:
         before, left = left, strip_dress(_HEADER.sub("", _AROUND.sub("", without_fence(left)).strip()))
+    left = _without_why(left)
     if is_bare_null(left):
         raise ValueError(f"no answer: {shown(text)}")
     return without_lead(_CITED.sub(_cited, _once(left)))
+
+
+def _without_why(text: str) -> str:
+    """Return an answer without the brackets of its field, and without what says only why it is right."""
+    if opened := _IN_BRACKETS.match(text):
+        text = _WHY.sub("", text[opened.end() :]).strip()
+        text = text.removesuffix(")") if text.count(")") > text.count("(") else text
+    shorter = _EVIDENT.sub("", _WHY.sub("", text)).strip()
+    return _AS_TOLD.sub("", shorter) if shorter else text
 
 
 def _cited(found: re.Match[str]) -> str:

@@ -45,7 +45,8 @@ def test_vectors_are_those_of_colbert_ai(
     ours = np.stack(encode(QUERIES))
     assert ours.dtype == np.float32
     assert (np.abs(ours).sum(axis=2) == 0).any() is np.bool_(mask == "[PAD]"), "what pads a query has no vector"
-    np.testing.assert_array_equal(ours, theirs)
+    # Batches of another size are multiplied by other instructions, on some processors.
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-5 if precision == "float32" else 0.01)
     assert encode([]) == []
 
 

@@ -280,3 +280,37 @@ def test_other_replies_are_left_alone() -> None:
 )
 def test_loops_and_named_passages_are_read_as_prose(reply: str, told: str) -> None:
     assert clean_answer(reply) == told
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        ("answer (George Bush went to war in 2003.)", "George Bush went to war in 2003."),
+        (
+            "answer (It flew first (with guests) in 1976.)\n\nThis answer covers the question by its date.",
+            "It flew first (with guests) in 1976.",
+        ),
+        ("answer (The long-form answer)\nBush beat Gore in 2000. [1]", "Bush beat Gore in 2000. [1]"),
+        ("answer (He lies in the Panthéon.)\n\npassages (1, 2)\n\nquestion (Where?)", "He lies in the Panthéon."),
+        (
+            "The answer is Ronstadt.\nThis interpretation is correct because passage 1 says so.",
+            "The answer is Ronstadt.",
+        ),
+        ("It was Borg.\n\nExplanation:\n- Passage [1] tells of the final.", "It was Borg."),
+        ('It was Greenway. This can be determined from passage [1], which states "Greenway." ', "It was Greenway."),
+        ("It came in 1848, as stated in the passage about the novel by Dumas.", "It came in 1848."),
+        ("It opened in 1957, as stated in passage [1]. It closed.", "It opened in 1957 [1]. It closed."),
+        ("The passage clearly states that Lovell replaced him.", "Lovell replaced him."),
+        ("The long-form answer is:\nHarris wrote it.", "Harris wrote it."),
+        ("The answer (1902) is old.", "The answer (1902) is old."),
+        ("Answers (two of them) are right.", "Answers (two of them) are right."),
+        ("The passage about him is long, as stated.", "The passage about him is long, as stated."),
+        (
+            "This is evident from the coins.\nThe other answer is 1902.",
+            "This is evident from the coins.\nThe other answer is 1902.",
+        ),
+    ],
+)
+def test_why_an_answer_is_right_is_left_out(reply: str, told: str) -> None:
+    """Such replies a model of 1.5B parameters wrote without demos."""
+    assert clean_answer(reply) == told

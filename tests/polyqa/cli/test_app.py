@@ -15,7 +15,9 @@ from openai_server import Server, serve
 
 from polyqa.cli.answers import _quote
 from polyqa.cli.app import main
+from polyqa.cli.index import setup_command
 from polyqa.extractive import ExtractiveEngine
+from polyqa.models.loading import resolve_precision
 
 Run = Callable[..., tuple[int, str, str]]
 Printed = Callable[..., str]
@@ -450,3 +452,13 @@ def test_what_cannot_be_placed_or_paced_is_told_in_a_line(
     asked.write_text("Who founded Alexandria?\n")
     assert told in refused(*(word.format(asked=asked, out=out) for word in words))
     assert not out.exists()
+
+
+def test_the_shipped_index_is_the_same_on_every_processor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    built: list[str] = []
+    monkeypatch.setenv("POLYQA_HOME", str(tmp_path))
+    monkeypatch.delenv("POLYQA_PRECISION", raising=False)
+    monkeypatch.setattr("polyqa.models.loading.cpu_has_bfloat16", lambda: True)
+    monkeypatch.setattr("polyqa.colbert_index.build_index", lambda *_, **__: built.append(resolve_precision("auto")))
+    setup_command()
+    assert built == ["float32"]
