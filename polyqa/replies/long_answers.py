@@ -6,7 +6,9 @@ from .nothing import is_bare_null, looks_like_refusal
 from .text import shown, strip_dress, told, without_fence, without_lead, without_thoughts
 
 _HEADER = re.compile(
-    r"\A\s*(?:#{1,6}\s*)?[*_]{0,2}(?:the )?(?:long[- ]form |long |final )?answer(?: is)?[*_]{0,2}\s*(?::[*_]{0,2}|\n)\s*", re.I
+    r"\A\s*(?:#{1,6}\s*)?[*_]{0,2}(?:the )?(?:long[- ]form |long |final )?answer(?: is)?[*_]{0,2}\s*"
+    r"(?::[*_]{0,2}|\n)\s*",
+    re.I,
 )
 _AROUND = re.compile(  # "Here is the answer:", "I hope this helps!"
     r"\A(?:(?:sure|certainly|of course)\b[!,.]?\s*)?here(?:['’]s| is)\s[^:\n]{0,60}\banswer\b[^:\n]{0,60}:\s*(?=\S)"
@@ -28,7 +30,7 @@ _EVIDENT = re.compile(
 )
 _AS_TOLD = re.compile(
     r",? as (?:stated|mentioned|described|indicated|evidenced|shown|told) (?:in|by) (?:the )?(?:\w+ )?passages?\b"
-    r"(?: (?:about|on|of|in which|where)\b[^;\n]*?)?(?=[.;]?(?:\n|\Z)|\. [A-Z]|( ?\[\d))"
+    r"(?: (?:about|on|of|in which|where)\b[^;\n\"“]*?)?(?=[.;]?(?:\n|\Z)|\. [A-Z]|( ?\[\d))"
 )
 _CITED = re.compile(
     r"(?:[(\[](?:see )?|, as (?:mentioned|stated|described) in )(?:passages?|sources?) (\d+(?:(?:, | and |, and )\d+)*)"
@@ -81,10 +83,10 @@ def clean_answer(text: str) -> str:
     before, left = "", told(text)
     while left != before:
         before, left = left, strip_dress(_HEADER.sub("", _AROUND.sub("", without_fence(left)).strip()))
-    left = _without_why(left)
+    left = _without_why(without_lead(left))
     if is_bare_null(left):
         raise ValueError(f"no answer: {shown(text)}")
-    return without_lead(_CITED.sub(_cited, _once(left)))
+    return _CITED.sub(_cited, _once(left))
 
 
 def _without_why(text: str) -> str:

@@ -15,7 +15,8 @@ _BULLET = re.compile(r"\A\s*(?:[-*•–]\s+)?[*_]{0,2}(?:\(?\d{1,2}\s*[.):](?!\
 # The number of a passage is a source, and stays.
 _LEAD = re.compile(
     r"(?<![^\s\"“])(?:According to the passage, |"
-    r"The (?:given |provided )?(?:passage|text|context)s? (?:(?:clearly|explicitly|also) )?"
+    r"(?:This (?:interpretation|reading|answer) is (?:correct|right) because the |The )"
+    r"(?:given |provided )?(?:passage|text|context)s? (?:(?:clearly|explicitly|also) )?"
     r"(?:states?|says?|mentions?) that )([\"“]?[^\W\d_])"
 )
 _RULE = re.compile(r"\s*(?:[-*_=#`~|+:]\s*)*")

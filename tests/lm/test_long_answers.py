@@ -296,6 +296,15 @@ def test_loops_and_named_passages_are_read_as_prose(reply: str, told: str) -> No
             "The answer is Ronstadt.\nThis interpretation is correct because passage 1 says so.",
             "The answer is Ronstadt.",
         ),
+        (
+            "The answer is Harris.\nThis reading is correct because the passage clearly states that it is a novel.\n"
+            "The other interpretations are incorrect because:\n- 1982 is a film.",
+            "The answer is Harris.\nIt is a novel.",
+        ),
+        (
+            'It came in 1995, as told by the passage in which it says "It. Was."',
+            'It came in 1995, as told by the passage in which it says "It. Was."',
+        ),
         ("It was Borg.\n\nExplanation:\n- Passage [1] tells of the final.", "It was Borg."),
         ('It was Greenway. This can be determined from passage [1], which states "Greenway." ', "It was Greenway."),
         ("It came in 1848, as stated in the passage about the novel by Dumas.", "It came in 1848."),
