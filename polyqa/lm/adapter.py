@@ -18,6 +18,7 @@ from dspy.utils.exceptions import AdapterParseError
 from pydantic.fields import FieldInfo
 
 from polyqa.replies import without_thoughts
+from polyqa.replies.text import out_of_brackets
 
 from .fields import description, form_of, hint, is_text, read_value, type_notes, write_value
 from .headers import escape, key_of, needs_no_header, section, sections
@@ -242,6 +243,8 @@ def _find(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
         name for name, field in fields.items() if field.is_required() and not annotation_allows_none(field.annotation)
     }
     hints = {name: hint(name, field) for name, field in fields.items()}
+    if len(fields) == 1 and text_fields:
+        text = out_of_brackets(text, text_fields[0], hints[text_fields[0]])
     texts: dict[str, Any] = dict(sections(text, hints, text_fields=text_fields, needed=needed))
     if len(fields) > 1 and not texts.keys() >= needed and "{" in text:
         return _values(signature, text[text.index("{") : text.rfind("}") + 1]) or texts

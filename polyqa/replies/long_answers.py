@@ -3,7 +3,7 @@
 import re
 
 from .nothing import is_bare_null, looks_like_refusal
-from .text import shown, strip_dress, told, without_fence, without_lead, without_thoughts
+from .text import out_of_brackets, shown, strip_dress, told, without_fence, without_lead, without_thoughts
 
 _HEADER = re.compile(
     r"\A\s*(?:#{1,6}\s*)?[*_]{0,2}(?:the )?(?:long[- ]form |long |final )?answer(?: is)?[*_]{0,2}\s*"
@@ -15,9 +15,7 @@ _AROUND = re.compile(  # "Here is the answer:", "I hope this helps!"
     r"|\n[\s(*_-]*(?:note\W*:|i hope th|let me know\b)[^\n]*\Z",
     re.I,
 )
-# Small models copy how a prompt describes the field, "answer (…)", with the answer in the brackets.
-_IN_BRACKETS = re.compile(r"\A\s*(?:long[- ]form )?answer\s*\((?:the long-form answer\)\s*)?", re.I)
-# They then say why it is right, or go on with the fields of the prompt.
+# Small models say why an answer is right, or go on with the fields of the prompt.
 _WHY = re.compile(
     r"\n\W*(?:explanations?\b|(?:passages?|question|interpretations?) \("
     r"|(?:this|the other|other|these) (?:interpretation|reading|answer|option)s?\b[^\n]{0,60}?"
@@ -30,7 +28,8 @@ _EVIDENT = re.compile(
 )
 _AS_TOLD = re.compile(
     r",? as (?:stated|mentioned|described|indicated|evidenced|shown|told) (?:in|by) (?:the )?(?:\w+ )?passages?\b"
-    r"(?: (?:about|on|of|in which|where)\b[^;\n\"“]*?)?(?=[.;]?(?:\n|\Z)|\. [A-Z]|( ?\[\d))"
+    r"(?: (?:about|on|of|in which|where)\b(?:[^;\n\"“]|[\"“][^\"”\n]{1,60}[\"”])*?)?"
+    r"(?=[.;]?(?:\n|\Z)|\. [A-Z]|( ?\[\d))"
 )
 _CITED = re.compile(
     r"(?:[(\[](?:see )?|, as (?:mentioned|stated|described) in )(?:passages?|sources?) (\d+(?:(?:, | and |, and )\d+)*)"
@@ -91,9 +90,7 @@ def clean_answer(text: str) -> str:
 
 def _without_why(text: str) -> str:
     """Return an answer without the brackets of its field, and without what says only why it is right."""
-    if opened := _IN_BRACKETS.match(text):
-        text = _WHY.sub("", text[opened.end() :]).strip()
-        text = text.removesuffix(")") if text.count(")") > text.count("(") else text
+    text = out_of_brackets(text, "answer", "the long-form answer")
     shorter = _EVIDENT.sub("", _WHY.sub("", text)).strip()
     return _AS_TOLD.sub("", shorter) if shorter else text
 

@@ -122,6 +122,34 @@ def without_lead(text: str) -> str:
     return _LEAD.sub(lambda lead: lead[1].upper(), text)
 
 
+def out_of_brackets(text: str, field: str, words: str = "") -> str:
+    """Return what stands in the brackets behind a field's name, and after them; any other text as it is.
+
+    Small models copy how a prompt describes a field, "answer (the long-form answer)", with the answer in its place, or
+    in front of the answer.
+
+    Parameters
+    ----------
+    text, field
+        A reply, and the name of its field.
+    words
+        What the prompt has in the brackets.
+
+    >>> out_of_brackets("search_query (Titanic, 1912)", "search_query"), out_of_brackets("answer (b) is it", "query")
+    ('Titanic, 1912', 'answer (b) is it')
+    """
+    opened = re.match(rf"\s*{re.escape(field).replace('_', '[_ ]')}\s*\(", text, re.I)
+    if not opened:
+        return text
+    rest, depth = text[opened.end() :], 1
+    for at, mark in enumerate(rest):
+        depth += (mark == "(") - (mark == ")")
+        if not depth:
+            inside = rest[:at]
+            return f"{'' if inside.casefold() == words.casefold() else inside}{rest[at + 1 :]}".strip()
+    return rest.strip()
+
+
 def is_item(line: str) -> bool:
     """Return whether a line has a bullet or a number in front."""
     return bool(_BULLET.match(line))

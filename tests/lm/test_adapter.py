@@ -23,6 +23,7 @@ from polyqa.signatures import (
     ExtractInterpretations,
     FindDistinct,
     InferPseudoInterpretations,
+    RewriteQuery,
     TypeAmbiguity,
     VerifyInterpretation,
     WriteLongFormAnswer,
@@ -337,3 +338,17 @@ def test_the_configured_adapter_is_honoured() -> None:
     mine = dspy.JSONAdapter()
     with dspy.context(adapter=mine):
         assert configured_adapter() is mine
+
+
+@pytest.mark.parametrize(
+    ("reply", "read"),
+    [
+        ("search_query (George Bush, Iraq, war, 2003)", "George Bush, Iraq, war, 2003"),
+        ("search query (Bush (president), Iraq", "Bush (president), Iraq"),
+        ("search_query (keywords)\nBush Iraq war", "Bush Iraq war"),
+        ("Iraq (war)", "Iraq (war)"),
+    ],
+)
+def test_the_brackets_of_a_fields_description_are_no_part_of_it(reply: str, read: str) -> None:
+    """Small models write a field as the prompt describes it."""
+    assert LeanAdapter().parse(RewriteQuery, reply)["search_query"] == read

@@ -301,10 +301,7 @@ def test_loops_and_named_passages_are_read_as_prose(reply: str, told: str) -> No
             "The other interpretations are incorrect because:\n- 1982 is a film.",
             "The answer is Harris.\nIt is a novel.",
         ),
-        (
-            'It came in 1995, as told by the passage in which it says "It. Was."',
-            'It came in 1995, as told by the passage in which it says "It. Was."',
-        ),
+        ('It came in 1995, as told by the passage about "Saturn". It sold.', "It came in 1995. It sold."),
         ("It was Borg.\n\nExplanation:\n- Passage [1] tells of the final.", "It was Borg."),
         ('It was Greenway. This can be determined from passage [1], which states "Greenway." ', "It was Greenway."),
         ("It came in 1848, as stated in the passage about the novel by Dumas.", "It came in 1848."),
