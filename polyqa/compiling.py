@@ -24,6 +24,7 @@ from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.records import column_scores
 from polyqa.evaluation.runs import Run, summarize
+from polyqa.extractive import MODEL_NAME
 from polyqa.lm.adapter import adapter_name
 from polyqa.lm.assigned import names_of, own_lms, sampling
 from polyqa.metrics.gold import Question
@@ -41,7 +42,7 @@ from polyqa.reports.readme import artifact_readme
 
 from .costing import Estimate, cost
 from .evaluating import evaluate
-from .language_models import Models, default_threads, ready_reader, shared_reader
+from .language_models import LOCAL, Models, default_threads, ready_reader, shared_reader
 from .loading import DEFAULT_PROGRAM
 from .question_sets import Sets
 from .tracing import job
@@ -89,6 +90,19 @@ class Teacher:
 
     program: str | None = None
     lm: str | dspy.LM | None = None
+
+    @classmethod
+    def named(cls, name: str | None) -> "Teacher":
+        """Return the teacher of a name, which is that of a compiled program or else of a language model.
+
+        >>> Teacher.named("openai/gpt-5-mini"), Teacher.named("rac-homonyms-local")
+        (Teacher(program=None, lm='openai/gpt-5-mini'), Teacher(program='rac-homonyms-local', lm=None))
+        """
+        if name is None:
+            return cls()
+        folder = Path(name).parent
+        is_lm = name in (LOCAL, MODEL_NAME) or ("/" in name and not (folder.is_absolute() or folder.is_dir()))
+        return cls(lm=name) if is_lm else cls(program=name)
 
 
 @dataclass(frozen=True)

@@ -53,15 +53,8 @@ def compile_command(
         str | None,
         options.more(
             metavar="NAME",
-            help="A compiled program whose good runs on the training questions become demos, in place of the "
-            "program's own: for a small language model, which has none without demos.",
-        ),
-    ] = None,
-    teacher_lm: Annotated[
-        str | None,
-        options.more(
-            metavar="NAME",
-            help="Language model whose good runs on the training questions become demos: a large one teaches --lm.",
+            help="A compiled program, or a larger language model, whose good runs on the training questions become "
+            "demos: for a small model, which has no good run without demos.",
         ),
     ] = None,
     passages: options.Passages = None,
@@ -135,7 +128,7 @@ def compile_command(
             models=chosen,
             measure=measure,
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
-            teacher=Teacher(teacher, teacher_lm),
+            teacher=Teacher.named(teacher),
             index=index,
             where=where,
             **settings,

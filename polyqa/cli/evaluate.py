@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polyqa.language_models import Models
     from polyqa.question_sets import Questions
 
-_NOT_WITH_RECHECK = ("passages", "sets", "format", "split", "limit", "own_documents", "engine", "keep_failed")
+_NOT_WITH_RECHECK = ("passages", "sets", "format", "split", "limit", "own_documents", "engine")
 
 
 @options.takes_language_models("prompt_lm")
@@ -67,9 +67,6 @@ def evaluate_command(
     reader: options.Reader = "embedded",
     alce: options.Alce = False,
     threads: options.Threads = None,
-    keep_failed: Annotated[
-        bool, options.more("--keep-failed", help="Do not repeat questions that failed in an earlier run.")
-    ] = False,
     mlflow: options.Mlflow = None,
     engine: options.Engine = "local",
     workers: options.Workers = 2,
@@ -124,7 +121,6 @@ def evaluate_command(
             models=models.models(**scoring),
             folder=runs / called,
             threads=threads,
-            retry_failed=not keep_failed,
             alce=alce,
             ray=options.cluster(engine, workers, address),
             index=index,

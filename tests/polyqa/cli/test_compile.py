@@ -59,16 +59,19 @@ def test_compile_prints_the_gain_and_saves(printed: Printed, sets: tuple[object,
 def test_a_teacher_makes_the_demos(
     printed: Printed, refused: Refused, artifact: Path, sets: tuple[object, ...], tmp_path: Path
 ) -> None:
-    words = ("compile", "--program", "rac", *sets, "--yes", "--teacher", artifact, "--teacher-lm", "polyqa/extractive")
-    told = refused(*words, "--out", tmp_path / "no")
+    words = ("compile", "--program", "rac", *sets, "--yes", "--teacher")
+    told = refused(*words, artifact, "--out", tmp_path / "no")
     assert "'knn' makes no demos from runs, so it has no use for a teacher; leave it out, or take bootstrap-" in told
-    printed(*words, "--recipe", "knn-bootstrap", "--threshold", "0.05", "--out", tmp_path / "taught")
-    card = json.loads((tmp_path / "taught" / "card.json").read_text())
-    assert (card["teacher"], card["teacher_lm"]) == (str(artifact), "polyqa/extractive")
-    readme = (tmp_path / "taught" / "README.md").read_text()
-    assert f"demos by {artifact}" in readme
-    assert "; demos by polyqa/extractive |" in readme
-    assert f", demos by {artifact}"[:40] in printed("show", tmp_path / "taught").replace("\n", "")
+    for teacher, told, of_card in (
+        (artifact, f", demos by {artifact} |", (str(artifact), None)),
+        ("polyqa/extractive", "; demos by polyqa/extractive |", (None, "polyqa/extractive")),
+    ):
+        made = tmp_path / of_card[0 if of_card[0] else 1].rpartition("/")[2]
+        printed(*words, teacher, "--recipe", "knn-bootstrap", "--threshold", "0.05", "--out", made)
+        card = json.loads((made / "card.json").read_text())
+        assert (card["teacher"], card["teacher_lm"]) == of_card
+        assert told in (made / "README.md").read_text()
+        assert told[2:40].removesuffix(" |") in printed("show", made).replace("\n", "")
 
 
 def test_compile_takes_passages_for_any_program(printed: Printed, sets: tuple[object, ...], tmp_path: Path) -> None:
