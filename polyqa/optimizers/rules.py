@@ -43,16 +43,24 @@ class LabelledRules(dspy.InferRules):
         Whose predictors these are. One without examples keeps its instructions.
     writer
         The language model that writes the rules.
+    seed
+        Of what it draws.
     settings
         Of `dspy.InferRules`, such as ``num_candidates``. It takes ``num_rules`` rules at most.
     """
 
     def __init__(
-        self, labelled: Mapping[str, Sequence[Demo]], program: dspy.Module, writer: dspy.LM, **settings: Any
+        self,
+        labelled: Mapping[str, Sequence[Demo]],
+        program: dspy.Module,
+        writer: dspy.LM,
+        *,
+        seed: int = 0,
+        **settings: Any,
     ) -> None:
         super().__init__(**settings)
         self.rules_induction_program = dspy.Predict(WriteRules)
-        self._writer, self._draw = writer, random.Random(0)
+        self._writer, self._draw = writer, random.Random(seed)
         self._tried: list[dict[str, Any]] = []
         self._labelled = {frozenset(one.signature.fields): labelled[name] for name, one in program.named_predictors()}
 

@@ -165,7 +165,9 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
                     return simba.compile(program, trainset=train, seed=seed)
                 case "InferRules":
                     labelled = label_demos(program, plan.trainset)
-                    rules = LabelledRules(labelled, program, prompt_lm, metric=metric, num_threads=threads, **settings)
+                    rules = LabelledRules(
+                        labelled, program, prompt_lm, seed=seed, metric=metric, num_threads=threads, **settings
+                    )
                     return rules.compile(program, trainset=train, valset=dev)
                 case "GEPA":
                     gepa = dspy.GEPA(
