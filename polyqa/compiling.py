@@ -277,7 +277,7 @@ def _taught(plan: Plan, student: dspy.Module, teacher: Teacher, models: Models, 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r".* was compiled over the index .*")  # its demos are not kept
         program = loading.load(teacher.program, helper_lm=models.helping(), **searching) if teacher.program else None
-    lm = replace(models, lm=teacher.lm).answering() if teacher.lm else None
+    lm = replace(models, helper_lm=teacher.lm).helping()  # like a helper it has an address of its own
     plan = replace(plan, teacher=program, teacher_lm=lm)
     check_teacher(plan, student)
     return plan

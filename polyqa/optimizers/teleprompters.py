@@ -56,7 +56,8 @@ def run_teleprompter(
     if plan.teacher is not None:
         teacher = plan.teacher.deepcopy()
         teacher._compiled = True  # else the optimizers take its demos away
-        freeze(teacher, recipe.predictors or [name for name, _ in teacher.named_predictors()])
+        if recipe.predictors:
+            freeze(teacher, recipe.predictors)
         plan = replace(plan, teacher=teacher)
     lms = own_lms(program)  # those of the frozen ones are not found, and stay
     callbacks = [*(dspy.settings.callbacks or ()), LeanWriting(), *([KeepLMs(program, lms)] if lms else [])]

@@ -14,6 +14,7 @@ from polyqa.artifacts.state import dump_program
 from polyqa.artifacts.store import read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import SpanReaderReranker
+from polyqa.compiling import _taught, make_plan
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question
 from polyqa.optimizers import RECIPES, Recipe
@@ -207,3 +208,15 @@ def test_the_card_tells_the_options_that_the_steps_had(tmp_path: Path) -> None:
     assert state["write"]["demos"]
     assert card.recipe["seed"] == 3
     assert RECIPES[chain.name].threshold == 0.5
+
+
+def test_a_teacher_is_not_asked_at_the_address_of_the_program(small: dict[str, Path]) -> None:
+    models = polyqa.Models(
+        lm="openai/small", api_base="http://127.0.0.1:1/v1", settings=polyqa.LMSettings(more={"seed": 3})
+    )
+    plan = make_plan("knn-bootstrap", polyqa.Sets(train=small["train"], dev=small["dev"]), models)
+    teacher = polyqa.Teacher(lm="openai/large@http://127.0.0.1:2/v1")
+    asked = _taught(plan, polyqa.load("rac"), teacher, models, {}).teacher_lm
+    assert asked is not None
+    assert (asked.model, asked.kwargs["api_base"]) == ("openai/large", "http://127.0.0.1:2/v1")
+    assert "seed" not in asked.kwargs
