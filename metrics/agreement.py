@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from polyqa.base.text import COUNTS, ORDINALS
 
-from .text import normalize_answer, several
+from .text import STOPWORDS, normalize_answer, several
 from .token_f1 import token_f1
 
 _AGREE = 0.5
@@ -16,7 +16,8 @@ def agree(answer: str, others: Sequence[str]) -> bool:
     """Return whether an answer says the same as one of some others.
 
     They share half of their tokens (token F1 ≥ 0.5), and the numbers of one are among those of the
-    other: ``4 November 2001`` is not ``16 November 2001``, but may be ``November 2001``. Of several answers
+    other: ``4 November 2001`` is not ``16 November 2001``, but may be ``November 2001``. How a name is joined is no
+    matter: ``Taylor_Swift`` in an address is ``Taylor Swift``. Of several answers
     in one, separated by semicolons (`text.several`), all of one side must be among those of the other. Numbers up to
     twelve may be words: ``eighth`` is ``season 8``, and ``first season`` is not ``second season``.
 
@@ -26,9 +27,31 @@ def agree(answer: str, others: Sequence[str]) -> bool:
     (True, False)
     >>> agree("the eighth", ["season 8"]), agree("the first season", ["the second season"])
     (True, False)
+    >>> agree("Taylor_Swift", ["Taylor Swift"]), agree("png_free", ["png_free_data"])
+    (True, False)
     """
     own = several(answer)
     return answer in others or any(_among(own, theirs) or _among(theirs, own) for theirs in map(several, others))
+
+
+def repeats(answer: str, others: Sequence[str]) -> bool:
+    """Return whether an answer brings nothing new beside one of some others: for what is told, not for judging it.
+
+    It agrees with it, and only one of the two has words of its own, but for function words. *Duke of York* and *Duke
+    of Kent* agree well enough for a judge who knows which of them is right; in one answer they are two.
+
+    >>> repeats("Duke of York", ["Duke of Kent"]), agree("Duke of York", ["Duke of Kent"])
+    (False, True)
+    >>> repeats("Queen Anne", ["Anne"]), repeats("Taylor_Swift", ["Taylor Swift"])
+    (True, True)
+    """
+    return any(agree(answer, [other]) and _one_holds_the_other(answer, other) for other in others)
+
+
+def _one_holds_the_other(one: str, other: str) -> bool:
+    texts = [[word for word in _in_figures(text).split() if word not in STOPWORDS] for text in (one, other)]
+    left, right = map(set, texts)
+    return left <= right or right <= left or "".join(texts[0]) == "".join(texts[1])
 
 
 def _among(some: Sequence[str], all_: Sequence[str]) -> bool:
@@ -38,7 +61,8 @@ def _among(some: Sequence[str], all_: Sequence[str]) -> bool:
 def _same(one: str, other: str) -> bool:
     one, other = _in_figures(one), _in_figures(other)
     left, right = _numbers(one), _numbers(other)
-    return token_f1(one, [other]) >= _AGREE and (left <= right or right <= left)
+    joined = one.replace(" ", "") == other.replace(" ", "")
+    return (joined or token_f1(one, [other]) >= _AGREE) and (left <= right or right <= left)
 
 
 def _in_figures(text: str) -> str:

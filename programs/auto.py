@@ -8,7 +8,7 @@ import dspy
 from polyqa.base.values import AmbiguityType, Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.calls import NO_READINGS
-from polyqa.metrics.agreement import agree
+from polyqa.metrics.agreement import agree, repeats
 from polyqa.metrics.text import several
 from polyqa.questions import QuestionRetriever
 from polyqa.replies import is_null
@@ -157,7 +157,7 @@ class Auto(DiversifyingProgram):
         """Return the readings, the one with the located answer first; one if they agree on one answer."""
         likeliest = [reading.answer for reading in located]
         ordered = sorted(readings, key=lambda reading: not (likeliest and agree(reading.answer, likeliest)))
-        if len(ordered) > 1 and all(agree(reading.answer, [ordered[0].answer]) for reading in ordered):
+        if len(ordered) > 1 and all(repeats(reading.answer, [ordered[0].answer]) for reading in ordered):
             return ordered[:1]
         return ordered
 
@@ -187,9 +187,9 @@ class Auto(DiversifyingProgram):
 
 
 def _unlike(answers: Sequence[str]) -> list[str]:
-    """Return the answers that do not agree with an earlier one."""
+    """Return the answers that do not repeat an earlier one."""
     distinct: list[str] = []
     for answer in answers:
-        if not agree(answer, distinct):
+        if not repeats(answer, distinct):
             distinct.append(answer)
     return distinct

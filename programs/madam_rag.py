@@ -9,7 +9,7 @@ from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.calls import Fallback
 from polyqa.lm.sampling import GREEDY_SAMPLING
-from polyqa.metrics.agreement import agree
+from polyqa.metrics.agreement import repeats
 from polyqa.metrics.text import normalize_answer
 from polyqa.replies import is_null, looks_like_refusal
 from polyqa.signatures import AggregateAnswers, ReadDocument, ReviseAnswer
@@ -109,7 +109,7 @@ class MadamRAG(RetrievingProgram):
         if not self.lean:
             return list(range(len(agents)))
         telling = [at for at, agent in enumerate(agents) if agent.answer]
-        return [] if all(agree(agents[at].answer, [agents[telling[0]].answer]) for at in telling) else telling
+        return [] if all(repeats(agents[at].answer, [agents[telling[0]].answer]) for at in telling) else telling
 
     def _revision(self, question: str, passage: Passage, agent: _Reply, summary: str) -> CallTuple:
         inputs = {"question": question, "passage": passage.render(), "summary": summary}

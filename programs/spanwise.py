@@ -14,7 +14,7 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.extractive.planted import as_evidence
 from polyqa.lm.probabilities import probability_of_yes
 from polyqa.lm.sampling import GREEDY_SAMPLING
-from polyqa.metrics.agreement import agree
+from polyqa.metrics.agreement import repeats
 from polyqa.metrics.text import (
     around,
     content_words,
@@ -53,6 +53,11 @@ _QUOTED = 320  # characters of a sentence that are quoted
 _SCRAP = 140  # of what is no sentence, as a menu or a list
 # The probability from which on a finding is told in the model's words: it words one that does not answer as if it did.
 _WORDED = 0.6
+# What a further finding needs: six tenths of the surest one's probability, at the default certainty. A second one of a
+# passage has about a quarter of the odds: of those between 0.4 and 0.8 a fifth were right, of the first of each passage
+# half (79 questions of three sets; lab/log.md).
+_BESIDE = 1.5
+_FURTHER = 0.27
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
 VERIFYING: Mapping[str, Any] = {
     "demos": [],
@@ -183,8 +188,9 @@ class Spanwise(RetrievingProgram):
     reader
         Marks the pieces.
     certainty
-        The probability from which on a finding is a reading, in [0, 1]. From half of it on the likeliest one is a
-        reading all the same, and the answer ends with the sentences of the two likeliest others, as less certain.
+        The probability from which on a finding is a reading, in [0, 1]; beside a surer one it takes more, up to half as
+        much again. From half of it on the likeliest one is a reading all the same, and the answer ends with the
+        sentences of the two likeliest others, as less certain.
     """
 
     paper_sampling = GREEDY_SAMPLING
@@ -283,19 +289,27 @@ class Spanwise(RetrievingProgram):
     def _kept(self, judged: Sequence[tuple[float, Finding]]) -> tuple[list[tuple[float, Finding]], list[Finding]]:
         """Return the findings that are told and those that are told as doubtful, the likeliest first.
 
-        Of several that agree on an answer there is one.
+        Of several that repeat an answer there is one.
         """
         kept: list[tuple[float, Finding]] = []
         doubtful: list[Finding] = []
         for probability, finding in sorted(judged, key=lambda one: -one[0]):
             told = [*(other for _, other in kept), *doubtful]
-            if probability < self.certainty / 2 or agree(finding.answer, [other.answer for other in told]):
+            if probability < self.certainty / 2 or repeats(finding.answer, [other.answer for other in told]):
                 continue
-            if probability >= self.certainty or not kept:
+            if any(other.passage.pid == finding.passage.pid for other in told):
+                probability = _with_odds(probability, _FURTHER)
+            if not kept or probability >= self.certainty * max(1.0, _BESIDE * kept[0][0]):
                 kept.append((probability, finding))
             else:
                 doubtful.append(finding)
+        kept.sort(key=lambda one: -one[0])
         return kept[:_MOST], doubtful[: min(_DOUBTFUL, max(0, _MOST - len(kept)))]
+
+
+def _with_odds(probability: float, times: float) -> float:
+    odds = times * probability / (1 - probability)
+    return odds / (1 + odds)
 
 
 def _worded(question: str, findings: Sequence[Finding], replied: Sequence[Interpretation]) -> list[Interpretation]:

@@ -1,6 +1,6 @@
 import pytest
 
-from polyqa.metrics.agreement import agree
+from polyqa.metrics.agreement import agree, repeats
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,10 @@ from polyqa.metrics.agreement import agree
         ("the 8th", "eighth", True),
         ("First Republic", "Second Republic", False),
         ("two", "3", False),
+        ("Taylor_Swift", "Taylor Swift", True),
+        ("Spider-Man", "spider man", True),
+        ("png_free", "png_free_data", False),
+        ("1 12", "11 2", False),
     ],
 )
 def test_answers_agree_in_words_and_numbers(answer: str, other: str, same: bool) -> None:
@@ -36,3 +40,24 @@ def test_answers_agree_in_words_and_numbers(answer: str, other: str, same: bool)
 def test_one_of_several_is_enough() -> None:
     assert agree("1997", ["1953", "in 1997"])
     assert not agree("1997", [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "other", "repeated"),
+    [
+        ("Texas Giant", "Texas SkyScreamer", False),
+        ("University of Oxford", "University of Cambridge", False),
+        ("George Bush", "George Clinton", False),
+        ("Glen Campbell", "Campbell", True),
+        ("the eighth season", "season 8", True),
+        ("16 November 2001", "2001", True),
+        ("16 November 2001", "4 November 2001", False),
+        ("Massimo_Stanzione", "Massimo Stanzione", True),
+        ("1953; 1997", "1997", True),
+        ("", "x", False),
+    ],
+)
+def test_an_answer_repeats_another_if_only_one_has_words_of_its_own(answer: str, other: str, repeated: bool) -> None:
+    assert repeats(answer, [other]) is repeated
+    assert repeats(other, [answer]) is repeated
+    assert not repeated or agree(answer, [other])

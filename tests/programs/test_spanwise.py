@@ -196,14 +196,39 @@ class Sure:
 
 
 def test_doubt_is_measured_where_the_model_tells_it() -> None:
-    lm = RecentLM("tests/sure", engine=Sure(lambda text: 0.9 if "| April 1953" in text else 0.5), cache=False)
+    lm = RecentLM("tests/sure", engine=Sure(lambda text: 0.9 if "| April 1953" in text else 0.6), cache=False)
     lm.gives_probabilities = True
     with dspy.context(lm=lm):
         result = program(FILM, SHIP)(question=QUESTION)
     assert [one.answer for one in result.interpretations] == ["April 1953", "31 May 1911"]
     first, second = result.probabilities
     assert first == pytest.approx(Finding(FILM, 0, "", 1.0, 8.0).probability(0.91 / 1.01), abs=1e-3)
-    assert second == pytest.approx(Finding(SHIP, 0, "", 0.9, 8.0).probability(0.51 / 1.01), abs=1e-3)
+    assert second == pytest.approx(Finding(SHIP, 0, "", 0.9, 8.0).probability(0.61 / 1.01), abs=1e-3)
+
+
+def kept(*judged: tuple[float, Passage, str]) -> tuple[list[tuple[float, str]], list[str]]:
+    """Return what is told of findings, with probabilities, and what is told as less certain."""
+    findings = [(probability, Finding(passage, 0, answer, 1.0, 8.0)) for probability, passage, answer in judged]
+    told, doubtful = program()._kept(findings)
+    return [(round(probability, 2), one.answer) for probability, one in told], [one.answer for one in doubtful]
+
+
+def test_a_second_answer_of_a_passage_is_less_likely() -> None:
+    assert kept((0.9, FILM, "1953"), (0.8, FILM, "1954"), (0.8, SHIP, "1911")) == (
+        [(0.9, "1953"), (0.8, "1911")],
+        ["1954"],
+    )
+    assert kept((0.9, FILM, "1953"), (0.95, FILM, "1954")) == ([(0.95, "1954"), (0.71, "1953")], [])
+
+
+def test_beside_a_sure_answer_it_takes_more() -> None:
+    assert kept((0.5, FILM, "1953"), (0.5, SHIP, "1911")) == ([(0.5, "1953"), (0.5, "1911")], [])
+    assert kept((0.95, FILM, "1953"), (0.5, SHIP, "1911")) == ([(0.95, "1953")], ["1911"])
+
+
+def test_answers_that_share_a_word_are_two() -> None:
+    told, _ = kept((0.9, FILM, "Texas Giant"), (0.8, SHIP, "Texas SkyScreamer"), (0.7, NAMELESS, "Texas_Giant"))
+    assert [answer for _, answer in told] == ["Texas Giant", "Texas SkyScreamer"]
 
 
 @pytest.mark.parametrize("compiled", ["as shipped", "other instructions", "other examples"])
