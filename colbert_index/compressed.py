@@ -33,23 +33,6 @@ class Cells(NamedTuple):
     sizes: NDArray[Any]
 
 
-class Candidates(NamedTuple):
-    """Passages of a part of an index that the second pass of a search may take.
-
-    Attributes
-    ----------
-    positions
-        Which, ascending, shape (n,).
-    met, near
-        Their scores in the first and in the second pass, each of shape (n,). In the first, one that stands in no
-        probed cell has -∞.
-    """
-
-    positions: NDArray[np.int64]
-    met: NDArray[np.float32]
-    near: NDArray[np.float32]
-
-
 class Selection(NamedTuple):
     """Which passages a search may find.
 
@@ -142,52 +125,15 @@ class CompressedVectors:
         """
         most = min(k, len(self))
         positions, scores = np.empty(most, np.int32), np.empty(most, np.float32)
-        count = self._run(
-            kernel().polyqa_search,
-            self._asked(query, k, settings, selection),
+        count = kernel().polyqa_search(
+            ctypes.byref(self._arrays()),
+            ctypes.byref(self._asked(query, k, settings, selection)),
             pointer(positions, np.int32),
             pointer(scores, np.float32),
         )
+        if count < 0:
+            raise MemoryError(f"no memory for the scores of {len(self.centroids):,} centroids")
         return list(zip(positions[:count].tolist(), scores[:count].tolist(), strict=True))
-
-    def candidates(
-        self, query: NDArray[np.float32], k: int, settings: SearchSettings, selection: Selection | None = None
-    ) -> Candidates:
-        """Return the passages that the second pass takes, if these are a part of an index; see `spread.documents_of`.
-
-        The parameters and errors are those of `search`.
-        """
-        most = min(settings.passes(k)[0], len(self))
-        positions = np.empty(most, np.int32)
-        met, near = np.empty(most, np.float32), np.empty(most, np.float32)
-        count = self._run(
-            kernel().polyqa_candidates,
-            self._asked(query, k, settings, selection),
-            pointer(positions, np.int32),
-            pointer(met, np.float32),
-            pointer(near, np.float32),
-        )
-        return Candidates(positions[:count].astype(np.int64), met[:count], near[:count])
-
-    def score(self, query: NDArray[np.float32], positions: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the exact score of each passage, as `search` does.
-
-        Raises
-        ------
-        IndexError
-            If there is no such passage.
-        """
-        numbers = np.ascontiguousarray(positions, dtype=np.int32)
-        require_within(numbers, len(self), "passages")
-        scores = np.empty(len(numbers), np.float32)
-        self._run(
-            kernel().polyqa_score,
-            self._asked(query, 1, SearchSettings()),
-            pointer(numbers, np.int32),
-            len(numbers),
-            pointer(scores, np.float32),
-        )
-        return scores
 
     def _asked(
         self, query: NDArray[np.float32], k: int, settings: SearchSettings, selection: Selection | None = None
@@ -204,12 +150,6 @@ class CompressedVectors:
         asked = Asked(*numbers, pointer(query, np.float32), mask)
         asked.keeps = query, allowed  # ctypes holds addresses only
         return asked
-
-    def _run(self, function: Any, asked: Asked, *arrays: int) -> int:
-        count: int = function(ctypes.byref(self._arrays()), ctypes.byref(asked), *arrays)
-        if count < 0:
-            raise MemoryError(f"no memory for the scores of {len(self.centroids):,} centroids")
-        return count
 
     def _arrays(self) -> IndexArrays:
         return IndexArrays(

@@ -229,7 +229,7 @@ def require_written(folder: Path, names: Iterable[str]) -> None:
         raise IndexFaultError(f"{folder / changed[0]} is damaged: it is not as it was written. Build the index again.")
 
 
-def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int], tokens: int | None) -> None:
+def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int], tokens: int) -> None:
     """Raise `IndexFaultError` unless the files of token vectors agree with each other, the manifest and the passages.
 
     Parameters
@@ -241,10 +241,10 @@ def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int
     positions
         How many passages each part holds.
     tokens
-        How many token vectors they hold together; ``None`` if that is not known.
+        How many token vectors they hold together.
     """
     held = [_require_part(part, count) for part, count in zip(parts, positions, strict=True)]
-    if tokens not in (None, sum(held)):
+    if tokens != sum(held):
         raise IndexFaultError(
             f"The index at {folder} is corrupt: its vectors do not match its passages. Build it again."
         )

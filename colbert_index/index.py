@@ -83,8 +83,6 @@ class ColBERTIndex(Shared, Ranks):
         How thoroughly to search.
     fingerprint
         If given, the index must have it.
-    shards
-        Open only the shards of these numbers, as one of the workers of `spread.SpreadIndex`.
 
     Raises
     ------
@@ -98,10 +96,8 @@ class ColBERTIndex(Shared, Ranks):
         *,
         search_settings: SearchSettings | None = None,
         fingerprint: str | None = None,
-        shards: Sequence[int] | None = None,
     ) -> None:
         self.path = index_path(index).absolute()
-        self._shards = shards
         self.search_settings = search_settings or SearchSettings()
         self._held = hold(self.path, fingerprint)
         self.manifest: Manifest = read_manifest(self.folder)
@@ -172,8 +168,7 @@ class ColBERTIndex(Shared, Ranks):
     @property
     def parts(self) -> list[Path]:
         """The folders that hold passages and vectors: `folder`, or those of the shards."""
-        parts = parts_of(self.folder, self.manifest.shards)
-        return parts if self._shards is None else [parts[number] for number in self._shards]
+        return parts_of(self.folder, self.manifest.shards)
 
     @property
     def version(self) -> str | None:
@@ -203,11 +198,6 @@ class ColBERTIndex(Shared, Ranks):
         inside = ((part, name) for part in self.parts for name in names(part))
         require_written(self.folder, [(part / name).relative_to(self.folder).as_posix() for part, name in inside])
 
-    @property
-    def _counts(self) -> tuple[int | None, int | None]:
-        """How many passages and token vectors `parts` must hold; ``None`` if only the sum of all shards is known."""
-        return (self.manifest.passages, self.manifest.tokens) if self._shards is None else (None, None)
-
     def __len__(self) -> int:
         return self.manifest.passages if self._allowed is None else int(np.count_nonzero(self._allowed))
 
@@ -220,8 +210,8 @@ class ColBERTIndex(Shared, Ranks):
         """The passages of each part, in the order of their positions; ``None`` where one was removed."""
         self._require_files(lambda _: [PASSAGES])
         parts = [read_passages(part / PASSAGES) for part in self.parts]
-        expected, _ = self._counts
-        if expected not in (None, sum(passage is not None for part in parts for passage in part)):
+        expected = self.manifest.passages
+        if expected != sum(passage is not None for part in parts for passage in part):
             where = self.folder if len(parts) > 1 else self.folder / PASSAGES
             raise IndexFaultError(
                 f"{where} does not hold the {expected} passages that the manifest names. Build the index again."
@@ -318,8 +308,8 @@ class ColBERTIndex(Shared, Ranks):
     def token_vectors(self) -> CompressedVectors:
         """The compressed token vectors, read into memory."""
         self._require_files(colbert_files)
-        _, tokens = self._counts
-        require_vectors(self.folder, self.parts, [len(positions) for positions in self.positions_of_parts], tokens)
+        counts = [len(positions) for positions in self.positions_of_parts]
+        require_vectors(self.folder, self.parts, counts, self.manifest.tokens)
         with reading(self.folder):
             return CompressedVectors(self.parts)
 
@@ -404,7 +394,6 @@ class ColBERTIndex(Shared, Ranks):
             "index": str(self.path),
             "fingerprint": self.fingerprint,
             "search_settings": self.search_settings,
-            "shards": self._shards,
             "condition": self.condition,
         }
 

@@ -125,12 +125,7 @@ def kernel() -> Any:
     """Return the compiled library, loaded; its functions leave Python's lock to other threads."""
     compile_kernel()
     library = ctypes.CDLL(str(library_path()))
-    arrays, asked, output = ctypes.POINTER(IndexArrays), ctypes.POINTER(Asked), ctypes.c_void_p
-    for function, others in (
-        (library.polyqa_search, [output] * 2),
-        (library.polyqa_candidates, [output] * 3),
-        (library.polyqa_score, [ctypes.c_void_p, ctypes.c_int64, output]),
-    ):
-        function.restype = ctypes.c_int64
-        function.argtypes = [arrays, asked, *others]
+    search, output = library.polyqa_search, ctypes.c_void_p
+    search.restype = ctypes.c_int64
+    search.argtypes = [ctypes.POINTER(IndexArrays), ctypes.POINTER(Asked), output, output]
     return library

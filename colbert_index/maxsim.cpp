@@ -315,38 +315,3 @@ extern "C" int64_t polyqa_search(const Index* index, const Asked* asked, int32_t
         return -1;
     }
 }
-
-// Search a part of an index: write each passage that the second pass may take, with its score in the first (-∞ if it is in
-// no probed cell) and in the second pass. Return as `polyqa_search`.
-extern "C" int64_t polyqa_candidates(const Index* index, const Asked* asked, int32_t* position, float* met, float* near) {
-    try {
-        const Query query = prepare(*index, *asked);
-        std::vector<Scored> found;
-        probe(*index, query, found);
-        keep_best(found, query.candidates);
-        std::sort(found.begin(), found.end(), [](const Scored& a, const Scored& b) { return a.position < b.position; });
-        for (size_t i = 0; i < found.size(); i++) {
-            position[i] = found[i].position;
-            met[i] = found[i].score;
-        }
-        score_by_centroids(*index, query, found);
-        for (size_t i = 0; i < found.size(); i++) near[i] = found[i].score;
-        return found.size();
-    } catch (const std::bad_alloc&) {
-        return -1;
-    }
-}
-
-// Write the exact scores of `count` passages; return how many, or -1 if there is not enough memory.
-extern "C" int64_t polyqa_score(const Index* index, const Asked* asked, const int32_t* position, int64_t count, float* score) {
-    try {
-        const Query query = prepare(*index, *asked);
-        std::vector<Scored> found;
-        for (int64_t i = 0; i < count; i++) found.push_back({0, position[i]});
-        score_exactly(*index, query, found);
-        for (int64_t i = 0; i < count; i++) score[i] = found[i].score;
-        return count;
-    } catch (const std::bad_alloc&) {
-        return -1;
-    }
-}

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from polyqa.batch import Batch as Batch
     from polyqa.batch import answer_many as answer_many
     from polyqa.cluster import Ray as Ray
-    from polyqa.cluster import spread_index as spread_index
     from polyqa.colbert_index import ColBERTIndex as ColBERTIndex
     from polyqa.colbert_index import build_index as build_index
     from polyqa.compiling import Budget as Budget
@@ -64,7 +63,7 @@ _HOMES = {
     "polyqa.adapting": "adapt",
     "polyqa.asking": "Result aask ask",
     "polyqa.batch": "Answered Batch answer_many",
-    "polyqa.cluster": "Ray spread_index",
+    "polyqa.cluster": "Ray",
     "polyqa.colbert_index": "ColBERTIndex build_index",
     "polyqa.compiling": "Budget Teacher compile",
     "polyqa.costing": "Cost cost",

@@ -1,6 +1,6 @@
 """Workers on a Ray cluster: each loads once what it works with, then works on items.
 
-Batch answering, evaluation, question building, index building and the search over spread shards all use `on_ray`.
+Batch answering, evaluation, question building and index building all use `on_ray`.
 Ray is an extra: ``pip install 'polyqa[ray]'``, on every machine of the cluster.
 """
 
@@ -15,7 +15,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -23,17 +23,14 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import dspy
-import numpy as np
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
-from polyqa.colbert_index import ColBERTIndex, SearchSettings
-from polyqa.colbert_index.spread import Share, SpreadIndex
+from polyqa.colbert_index import ColBERTIndex
 
 from .language_models import Models, absolute_recorded
 
 _RETRIES = 4  # of an item whose worker was lost
-_SEARCHES_AT_ONCE = 8  # in a worker that holds shards
 _KNOCK_TIMEOUT = 10.0  # seconds
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -49,9 +46,6 @@ class Ray:
         How many work at the same time, one CPU each.
     address
         Of a running cluster (``auto``, ``ray://…``); without one, a cluster is started on this machine, and stopped.
-    index_workers
-        Over how many further workers the shards of the index are spread (see `spread_index`); with 0, each worker
-        that answers holds the whole index.
 
     Raises
     ------
@@ -61,11 +55,10 @@ class Ray:
 
     workers: int = 2
     address: str | None = None
-    index_workers: int = 0
 
     def __post_init__(self) -> None:
-        if self.workers < 1 or self.index_workers < 0:
-            raise PolyqaError(f"A cluster has at least 1 worker, not {min(self.workers, self.index_workers)}.")
+        if self.workers < 1:
+            raise PolyqaError(f"A cluster has at least 1 worker, not {self.workers}.")
 
 
 class _Worker:
@@ -135,22 +128,6 @@ class Workers(Generic[Item, Result]):
     def wait(self, item: Item) -> Result:
         """Do as `call`, and wait for the result in this thread."""
         return asyncio.run(self.call(item))
-
-    def ask(self, requests: Mapping[int, Item]) -> dict[int, Result]:
-        """Have certain workers, by number, each work on an item of its own; all at the same time.
-
-        Raises
-        ------
-        PolyqaError
-            If one fails, or is lost again and again.
-        """
-        import ray
-
-        sent = [self.actors[number].call.remote(item) for number, item in requests.items()]
-        try:
-            return dict(zip(requests, ray.get(sent), strict=True))
-        except ray.exceptions.RayError as error:
-            raise PolyqaError(f"A worker of the cluster failed: {_last_line(error)}") from error
 
     def map(self, items: Iterable[Item]) -> Iterator[Result]:
         """Work on items, one at a time in each worker; yield the results as they come, in any order.
@@ -249,8 +226,7 @@ def cluster(ray_settings: Ray) -> Iterator[Any]:
     earlier = signal.getsignal(signal.SIGTERM)  # Ray sets its own, and leaves it when it is shut down
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray would report to its makers over the network
     address = ray_settings.address
-    cpus = ray_settings.workers + ray_settings.index_workers
-    where = {"num_cpus": cpus, "include_dashboard": False} if address is None else {"address": address}
+    where = {"num_cpus": ray_settings.workers, "include_dashboard": False} if address is None else {"address": address}
     try:
         _knock(address)
         ray.init(log_to_driver=False, logging_level=logging.ERROR, **where)
@@ -290,44 +266,6 @@ def _last_line(error: Exception) -> str:
 
 
 @contextmanager
-def spread_index(
-    index: str | Path, ray: Ray, *, search_settings: SearchSettings = SearchSettings()
-) -> Iterator[SpreadIndex]:
-    """Open an index on a cluster: each worker holds an equal share of its shards, this process none of them.
-
-    For an index that is larger than one machine's memory, or of which each worker that answers questions would hold a
-    copy. Give it to `polyqa.load`, `polyqa.ask` or `polyqa.answer_many` as ``index``; it finds what `ColBERTIndex`
-    finds.
-
-    Parameters
-    ----------
-    index
-        Name or path of an index that was built in shards. Every worker opens it under the same path.
-    ray
-        The cluster, of which ``index_workers`` hold the shards, or ``workers`` if that is 0; at most as many as there
-        are shards. A cluster that is started here has CPUs for both.
-    search_settings
-        How thoroughly to search.
-
-    Raises
-    ------
-    PolyqaError
-        If the index has one part only, there is no cluster, or a worker cannot open its share.
-    """
-    opened = ColBERTIndex(index)
-    shards = opened.manifest.shards
-    if shards == 1:
-        raise PolyqaError(
-            f"The index {opened.name} is in one part, which cannot be spread over workers: build it in several with "
-            "polyqa index build --shards."
-        )
-    shares = np.array_split(np.arange(shards), min(ray.index_workers or ray.workers, shards))
-    makes = [partial(Share, str(opened.path), opened.fingerprint, share.tolist(), search_settings) for share in shares]
-    with on_ray(makes, ray, at_once=_SEARCHES_AT_ONCE) as workers:
-        yield SpreadIndex(opened.path, workers, fingerprint=opened.fingerprint, search_settings=search_settings)
-
-
-@contextmanager
 def programs_on_ray(
     make: Callable[..., Callable[[Item], Any]],
     program: str | Path | dspy.Module,
@@ -337,7 +275,7 @@ def programs_on_ray(
     ray: Ray,
     at_once: int,
 ) -> Iterator[Workers[Item, Any]]:
-    """Give workers that each load a program by its name, see `on_ray`; with ``index_workers`` its index is spread.
+    """Give workers that each load a program by its name, see `on_ray`.
 
     Parameters
     ----------
@@ -345,15 +283,8 @@ def programs_on_ray(
         Called in every worker with what `for_workers` returns, and ``more``.
     """
     named, travelling, chosen = for_workers(program, settings, models, ray.workers)
-    with ExitStack() as running:
-        index = travelling.get("index")
-        if ray.index_workers and not isinstance(index, SpreadIndex):
-            if index is None:
-                raise PolyqaError("index_workers spread an index that is named: give index.")
-            condition = getattr(index, "condition", None)
-            spread = running.enter_context(spread_index(getattr(index, "path", index), ray))
-            travelling["index"] = spread if condition is None else spread.where(condition)
-        yield running.enter_context(on_ray(partial(make, named, travelling, chosen, *more), ray, at_once=at_once))
+    with on_ray(partial(make, named, travelling, chosen, *more), ray, at_once=at_once) as workers:
+        yield workers
 
 
 def for_workers(
@@ -392,6 +323,6 @@ def _absolute(name: str | Path) -> str:
 
 
 def _travelling(value: Any) -> Any:
-    if isinstance(value, ColBERTIndex) and not isinstance(value, SpreadIndex) and value.condition is None:
+    if isinstance(value, ColBERTIndex) and value.condition is None:
         return str(value.path)
     return _absolute(value) if isinstance(value, Path) else value

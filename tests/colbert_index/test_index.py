@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 
-import numpy as np
 import pytest
 from well_formed_html import read_html
 
@@ -81,14 +80,9 @@ def test_a_long_query_is_cut(index: ColBERTIndex) -> None:
     assert index.search(query, k=5) == index.search(query + "violin tea glacier", k=5)
 
 
-def test_fewer_cells_hold_fewer_passages_and_all_are_found_all_the_same(index: ColBERTIndex) -> None:
+def test_in_fewer_cells_all_are_found_all_the_same(index: ColBERTIndex) -> None:
     narrow = ColBERTIndex(index.path, search_settings=SearchSettings(ncells=1))
     for query, pid in QUERIES.items():
-        (vectors,) = index.query_encoder([query])
-        few, many = (
-            one.token_vectors.candidates(vectors, 40, one.search_settings).met > -np.inf for one in (narrow, index)
-        )
-        assert 0 < few.sum() < many.sum()
         found = narrow.search(query, k=40)
         assert found[0].pid == pid
         assert len(found) == len(index.search(query, k=40)) == 40

@@ -15,7 +15,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.batch import answer_many
 from polyqa.cluster import Ray, cluster, on_ray
-from polyqa.colbert_index import ColBERTIndex, FusedRetriever, build_index
+from polyqa.colbert_index import build_index
 from polyqa.colbert_index.shards import Built, Part, build_shard
 from polyqa.models import Encoder
 
@@ -157,46 +157,6 @@ def test_a_call_that_fails_is_told_in_a_line_and_ends_the_others() -> None:
             list(workers.map([0, 1, 2, 3, 4, 5, 6, 7]))
         assert "\n" not in str(caught.value)
         assert sorted(workers.map([0, 2, 3, 4])) == [0, 2, 3, 4]
-
-
-@pytest.mark.usefixtures("running")
-def test_a_spread_index_finds_what_one_machine_finds_though_a_worker_is_killed(sharded: ColBERTIndex) -> None:
-    queries = [*QUESTIONS[:3], "what stops the kite from spinning"]
-    both = FusedRetriever([sharded, sharded.bm25])
-    with polyqa.spread_index(sharded.path, Ray(2)) as index:
-        assert len(index._shares) == 2
-        assert FusedRetriever([index, index.bm25]).search_many(queries, 7) == both.search_many(queries, 7)
-        ray.kill(index._shares.actors[0], no_restart=False)
-        assert index.search("why does printing metal hold lead", 40) == sharded.search(
-            "why does printing metal hold lead", 40
-        )
-        with pytest.raises(PolyqaError, match=r"worker of the cluster failed: .*no_such"):
-            index._shares.ask({0: ("no_such", ())})
-
-
-@pytest.mark.usefixtures("running")
-def test_answers_over_a_spread_index_are_those_of_this_process(sharded: ColBERTIndex, tmp_path: Path) -> None:
-    asked = ["What stops the kite from spinning?", "Why does printing metal hold lead?"]
-
-    def lines(name: str, **given: Any) -> list[dict[str, Any]]:
-        answered = answer_many(asked, tmp_path / name, program="toc", **given)
-        return [{key: value for key, value in line.items() if key != "seconds"} for line in answered]
-
-    here = lines("here.jsonl", index=sharded)
-    one_of_each = Ray(1, index_workers=1)
-    with polyqa.spread_index(sharded.path, one_of_each) as index:
-        assert lines("spread.jsonl", index=index) == here
-        assert lines("both.jsonl", index=index, batch=polyqa.Batch(2, ray=one_of_each)) == here
-    assert lines("named.jsonl", index=sharded, batch=polyqa.Batch(2, ray=one_of_each)) == here
-    with pytest.raises(PolyqaError, match="give index"):
-        lines("unnamed.jsonl", batch=polyqa.Batch(2, ray=one_of_each))
-
-
-def test_an_index_that_cannot_be_spread_is_told_before_a_cluster_is_started(index: ColBERTIndex) -> None:
-    for given, message in ((index.path, "forty is in one part, .* --shards"), ("nowhere", "nowhere")):
-        with pytest.raises(PolyqaError, match=message):  # noqa: SIM117
-            with polyqa.spread_index(given, Ray(2)):
-                pass
 
 
 @pytest.mark.parametrize(
