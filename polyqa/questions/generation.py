@@ -29,6 +29,7 @@ from polyqa.replies import is_null
 from polyqa.signatures import GenerateQuestion, ReviseQuestion
 from polyqa.signatures.sixpaq import detecting
 
+from .examples import with_examples
 from .types import Counts, GeneratedQuestion, Generation, Origin, QuestionSettings
 
 
@@ -195,7 +196,7 @@ def read_passage(
 
 def _steps(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> dict[str, Any]:
     text = passage.render()
-    detect, generate, revise = map(dspy.Predict, (detecting(settings.spans), GenerateQuestion, ReviseQuestion))
+    detect, generate, revise = map(with_examples, (detecting(settings.spans), GenerateQuestion, ReviseQuestion))
     answers = _spans(detect(passage=text).answers, passage)[: settings.spans]
     written = [(_question(generate(passage=text, answer=answer).question), answer) for answer in answers]
     asked = [(question, answer) for question, answer in written if question and not _tells(question, answer)]

@@ -15,6 +15,7 @@ from polyqa.metrics.text import normalize_answer
 from polyqa.replies import is_null
 from polyqa.signatures import AnswerFromPassage, AskOfNamesakes
 
+from .examples import with_examples
 from .families import base_names, with_title
 
 
@@ -100,7 +101,7 @@ def ask_namesakes(
 
 def _ask(base: str, *pair: Passage) -> AskedOfNamesakes | None:
     shown = "\n".join(f"[{number}] {passage.render()}" for number, passage in enumerate(pair, 1))
-    made = dspy.Predict(AskOfNamesakes)(passages=shown, name=base)
+    made = with_examples(AskOfNamesakes)(passages=shown, name=base)
     question = " ".join(made.question.split()).strip("\"'“”")
     answers = [one.strip() for one in (made.first_answer, made.second_answer)]
     if is_null(question) or not question.endswith("?") or base.casefold() not in question.casefold():
@@ -116,5 +117,5 @@ def _ask(base: str, *pair: Passage) -> AskedOfNamesakes | None:
 def _found_again(question: str, base: str, answer: str, passage: Passage) -> bool:
     """Return whether the model gives its answer again when it is asked about this one alone."""
     asked = with_title(question, passage.title, base) or question
-    again = dspy.Predict(AnswerFromPassage)(passage=passage.render(), question=asked).answer
+    again = with_examples(AnswerFromPassage)(passage=passage.render(), question=asked).answer
     return not is_null(again) and agree(again, [answer])
