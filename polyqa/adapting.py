@@ -5,9 +5,11 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
+
+import dspy
 
 from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
 from polyqa.base.errors import PolyqaError
@@ -31,9 +33,11 @@ from polyqa.optimizers.calls import kept_calls, remove_work
 from polyqa.optimizers.compiler import check_work
 from polyqa.optimizers.plan import check_measurable
 from polyqa.optimizers.recipes import Recipe
+from polyqa.programs.questions_judged import JUDGED, trust_in_questions
 from polyqa.questions import Counts, Generation, generate_questions
 from polyqa.questions.namesakes import AskedOfNamesakes, ask_namesakes, namesakes
 from polyqa.questions.training_set import (
+    TRUSTED,
     independent_groups,
     pick_passages,
     split_questions,
@@ -318,20 +322,27 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
     with display().passages(len(passages)) as step:
         made = _generated(passages, models, out, threads, step)
     asked: list[AskedOfNamesakes] = []
-    if not isinstance(engine, ExtractiveEngine):
+    trust, trusted = None, TRUSTED
+    if isinstance(engine, ExtractiveEngine):
+        trust = engine.trust
+    else:
+        keeping = lm.copy(cache=True)  # with all others of this folder: what was asked is not asked again
         pairs = namesakes(passages)
         with display().runs(len(pairs), "namesakes") as step:
-            # Its replies are kept with all others of this folder: what was asked is not asked again.
-            asked = ask_namesakes(pairs, lm.copy(cache=True), threads=threads, step=step)
+            asked = ask_namesakes(pairs, keeping, threads=threads, step=step)
+        if getattr(lm, "verifies_findings", False):
+            trust, trusted = partial(_judged, lm=keeping), JUDGED
     usable = training_questions(
         made.questions,
         passages,
         encoder=shared_encoder(),
         reader=reader,
-        trust=engine.trust if isinstance(engine, ExtractiveEngine) else None,
+        trust=trust,
+        trusted=trusted,
         seed=budget.seed,
         asked=asked,
         trust_read=embedded_engine().trust,
+        fluent=not isinstance(engine, ExtractiveEngine),
     )
     dropped = [asdict(one) for one in usable.dropped]
     for file, value in ((QUESTIONS, _records(usable.questions)), (DROPPED, dropped)):
@@ -341,6 +352,11 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
     language = corpus_language([passage.text for passage in passages])
     full = f"generated from {name} by {lm.model}: {made.counts}; {described}"
     return _Source(list(usable.questions), full, name, made.counts, usable.reasons, usable.families, language)
+
+
+def _judged(asked: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM) -> list[float]:
+    with display().runs(len(asked), "questions judged") as step:
+        return trust_in_questions(asked, lm, step=step)
 
 
 def _generated(

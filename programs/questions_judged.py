@@ -1,6 +1,6 @@
 """How far to trust questions that were made of passages: what a model says that was trained to judge answers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import dspy
 
@@ -10,10 +10,15 @@ from polyqa.signatures import VerifyFinding
 
 from .knn import KNNPredict
 from .spanwise import VERIFYING, Finding
-from .steps import ask_all, drive
+from .steps import ask, drive
+
+JUDGED = 0.9
+"""How far such a model is to trust a question (TODO)."""
 
 
-def trust_in_questions(asked: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM) -> list[float]:
+def trust_in_questions(
+    asked: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM, *, step: Callable[[], None] = lambda: None
+) -> list[float]:
     """Return for each question the probability that its answer, where it stands in the passage, answers it.
 
     Parameters
@@ -21,13 +26,17 @@ def trust_in_questions(asked: Sequence[tuple[str, str, Passage]], lm: dspy.BaseL
     asked
         Questions, each with an answer and the passage that it was made of.
     lm
-        Has weights for `polyqa.signatures.VerifyFinding` (``lm.verifies_findings``), as ``local``.
+        Has weights for `polyqa.signatures.VerifyFinding` (``lm.verifies_findings``), as ``local``. It reads one call
+        with them at a time.
+    step
+        Called after each question.
     """
     verify = KNNPredict(VerifyFinding, probabilities=True)
-    findings = [Finding(passage, max(0, passage.text.find(answer)), answer, 1.0, 0.0) for _, answer, passage in asked]
-    calls = [
-        (verify, {"question": question, "finding": finding.render(), **VERIFYING})
-        for (question, _, _), finding in zip(asked, findings, strict=True)
-    ]
-    with dspy.context(lm=lm):
-        return [probability_of_yes(said, said.holds) for said in drive(ask_all(calls))]
+    trust = []
+    for question, answer, passage in asked:
+        finding = Finding(passage, max(0, passage.text.find(answer)), answer, 1.0, 0.0)
+        with dspy.context(lm=lm):
+            said = drive(ask(verify, question=question, finding=finding.render(), **VERIFYING))
+        trust.append(probability_of_yes(said, said.holds))
+        step()
+    return trust

@@ -30,7 +30,8 @@ _PRONOUN = re.compile(r"^(?:(?:It|He|She|They)\b|(?:This|These)(?= (?:is|was|are
 
 Trust = Callable[[Sequence[tuple[str, str, Passage]]], Sequence[float]]
 """Says of questions, each with its answer and passage, how far to trust them, in [0, 1]."""
-_TRUSTED = 0.62
+TRUSTED = 0.62
+"""How far the questions of the embedded engine are to be trusted: of those above it 78% were good and 12% wrong."""
 _FEW = 40  # that are kept in any case: with fewer nothing can be told
 _MOST_READ = 20  # passages of one name that are read for a question of one of them
 
@@ -77,13 +78,15 @@ def training_questions(
     encoder: Encoder,
     reader: SpanReader,
     trust: Trust | None = None,
+    trusted: float = TRUSTED,
     seed: int = 0,
     asked: Sequence[AskedOfNamesakes] = (),
     trust_read: Trust | None = None,
+    fluent: bool = False,
 ) -> TrainingSet:
     """Return ambiguous questions with their readings, and plain ones beside them.
 
-    Questions that `quality.fault` finds something wrong with are dropped, and those that are trusted less than 0.62,
+    Questions that `quality.fault` finds something wrong with are dropped, and those that are trusted too little,
     beyond the forty most trusted ones, unless the same was asked of two namesakes. Of the rest, those fall together
     that
 
@@ -108,19 +111,23 @@ def training_questions(
     trust
         Says of questions with their answers and passages how far to trust them, such as
         `polyqa.extractive.ExtractiveEngine.trust` of those that it made; all are trusted if not given.
+    trusted
+        The least trust that is enough, in [0, 1].
     seed
         Draws the plain questions.
     asked
         What a language model asked of namesakes, from `polyqa.questions.namesakes.ask_namesakes`.
     trust_read
-        As ``trust``, of what the reader answers in passages that nothing was asked of; these are not read if neither
-        is given.
+        As ``trust``, of what the reader answers in passages that nothing was asked of, which must be `TRUSTED`; these
+        are not read if neither is given.
+    fluent
+        Whether a language model wrote the questions, see `quality.fault`.
     """
     corpus = {passage.pid: passage for passage in passages}
-    builder = _Builder(corpus, encoder, reader, base_names(passages), trust_read or trust)
+    builder = _Builder(corpus, encoder, reader, base_names(passages), trust_read or trust, fluent=fluent)
     readings = builder.good(generated)
     if trust is not None:
-        builder.doubt(readings, trust)
+        builder.doubt(readings, trust, trusted)
     rest = builder.group_by_name(readings, asked)
     rest = builder.group_by_time_and_place(builder.trusted(rest))
     return builder.finished(rest, seed)
@@ -136,9 +143,11 @@ class _Builder:
         reader: SpanReader,
         bases: Mapping[str, str],
         trust_read: Trust | None,
+        *,
+        fluent: bool,
     ) -> None:
         self._corpus, self._encoder, self._reader = corpus, encoder, reader
-        self._bases, self._trust_read = bases, trust_read
+        self._bases, self._trust_read, self._fluent = bases, trust_read, fluent
         self._doubtful: set[Reading] = set()
         self._members: dict[str, list[Passage]] = {}
         for passage in corpus.values():
@@ -171,16 +180,16 @@ class _Builder:
             text = mended(question.question)
             for answer, pid in zip(question.answers, question.pids, strict=True):
                 reading = Reading(text, (answer,), pid)
-                if why := fault(text, answer, self._corpus[pid]):
+                if why := fault(text, answer, self._corpus[pid], fluent=self._fluent):
                     self._drop(why, reading)
                 else:
                     good.append(reading)
         return good
 
-    def doubt(self, readings: Sequence[Reading], trust: Trust) -> None:
+    def doubt(self, readings: Sequence[Reading], trust: Trust, trusted: float) -> None:
         """Note which questions are not trusted; the best are, so that there are some to train with."""
         values = self._judged(readings, trust)
-        least = min([_TRUSTED, *sorted(values, reverse=True)[:_FEW][-1:]])
+        least = min([trusted, *sorted(values, reverse=True)[:_FEW][-1:]])
         self._doubtful = {one for one, value in zip(readings, values, strict=True) if value < least}
 
     def _judged(self, readings: Sequence[Reading], trust: Trust) -> Sequence[float]:
@@ -242,7 +251,7 @@ class _Builder:
         for answer, pid in asked.answers:
             passage = self._corpus[pid]
             reading = Reading(with_title(asked.question, passage.title, asked.base) or asked.question, (answer,), pid)
-            if why := fault(reading.question, answer, passage):
+            if why := fault(reading.question, answer, passage, fluent=self._fluent):
                 self._drop(why, reading)
             else:
                 yield reading
@@ -259,10 +268,11 @@ class _Builder:
         found = [
             Reading(question, (answer,), passage.pid)
             for (question, passage), one in zip(pairs, read, strict=True)
-            if (answer := one.answer(self._reader.null_threshold)) and not fault(question, answer, passage)
+            if (answer := one.answer(self._reader.null_threshold))
+            and not fault(question, answer, passage, fluent=self._fluent)
         ]
         values = self._judged(found, self._trust_read)
-        return [one for one, value in zip(found, values, strict=True) if value >= _TRUSTED]
+        return [one for one, value in zip(found, values, strict=True) if value >= TRUSTED]
 
     def _of_distinct_titles(self, readings: Sequence[Reading]) -> list[Reading]:
         """Return the first question about each thing, and of those that read the same the first."""

@@ -107,6 +107,23 @@ def test_rules(question: str, answer: str, passage: Passage, why: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "answer", "text", "slip", "wrong"),
+    [
+        ("Who directed the screen version?", "Ida Berg", "The film was directed by Ida Berg in 1999.", True, False),
+        ("What league does Max Moe play in?", "Norse League", "Max Moe plays in the Norse League.", True, False),
+        ("What is the name of the team?", "Norse Owls", "The team is the Norse Owls.", True, True),
+        ("Who coached Lena Dahl?", "Ida Berg", "Ida Berg was the coach.", True, True),
+    ],
+)
+def test_a_fluent_writer_is_spared_the_rules_for_slips(
+    question: str, answer: str, text: str, slip: bool, wrong: bool
+) -> None:
+    passage = Passage(pid="p", title="Max Moe", text=text)
+    assert bool(fault(question, answer, passage)) is slip
+    assert bool(fault(question, answer, passage, fluent=True)) is wrong
+
+
+@pytest.mark.parametrize(
     ("question", "better"),
     [
         ("In what City is Niva' S office?", "In what city is Niva's office?"),
