@@ -79,7 +79,8 @@ def diversified(retriever: Retriever, reranker: Reranker, encoder: Encoder, ques
         for question in questions:
             typed = program.classify(question=question.question)
             inferred = program.infer(question=question.question, reason=typed.reason)
-            ranking.append(program.diversify(question.question, inferred.pseudo_interpretations))
+            found = program.search(question.question)
+            ranking.append(program.covering(found, inferred.pseudo_interpretations))
     return ranking
 
 
@@ -91,7 +92,8 @@ def diversified_by_questions(
 
     program = DIVA(retriever, reranker, asked, encoder=encoder, pseudo="questions")
     return [
-        program.diversify(one.question, program.similar_questions(one.question) or [one.question]) for one in questions
+        program.covering(program.search(text), program.similar_questions(text) or [text])
+        for text in (one.question for one in questions)
     ]
 
 
