@@ -10,7 +10,6 @@ import numpy as np
 import typer
 
 from polyqa.artifacts.card import Figure
-from polyqa.artifacts.showing import figure_text
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import (
@@ -152,7 +151,7 @@ def main(
         f"{source}, {len(chosen)} questions; index {opened.name} ({opened.fingerprint}); an answer counts by {match}; "
     )
     rows = [
-        [stage, *("–" if name == "AC@100" and "DIVA" in stage else figure_text(scores[name]) for name in _METRICS)]
+        [stage, *("–" if name == "AC@100" and "DIVA" in stage else str(scores[name]) for name in _METRICS)]
         for stage, scores in scored.items()  # DIVA keeps five passages
     ]
     report(
