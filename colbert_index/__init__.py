@@ -8,52 +8,38 @@ from typing import TYPE_CHECKING
 from polyqa.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .bm25 import BM25Retriever
-    from .build import build_index
-    from .check import check_index
-    from .corpus import read_corpus
-    from .delete import delete_index
-    from .files import IndexFaultError
-    from .index import ColBERTIndex
-    from .rerankers import BiEncoderReranker, CrossEncoderReranker, SpanReaderReranker
-    from .retriever import FusedRetriever, Reranker, Retriever, rerank, rerank_found
-    from .settings import IndexSettings, SearchSettings
-    from .update import add_passages, remove_passages
+    from .bm25 import BM25Retriever as BM25Retriever
+    from .build import build_index as build_index
+    from .check import check_index as check_index
+    from .corpus import read_corpus as read_corpus
+    from .delete import delete_index as delete_index
+    from .files import IndexFaultError as IndexFaultError
+    from .index import ColBERTIndex as ColBERTIndex
+    from .rerankers import BiEncoderReranker as BiEncoderReranker
+    from .rerankers import CrossEncoderReranker as CrossEncoderReranker
+    from .rerankers import SpanReaderReranker as SpanReaderReranker
+    from .retriever import FusedRetriever as FusedRetriever
+    from .retriever import Reranker as Reranker
+    from .retriever import Retriever as Retriever
+    from .retriever import rerank as rerank
+    from .retriever import rerank_found as rerank_found
+    from .settings import IndexSettings as IndexSettings
+    from .settings import SearchSettings as SearchSettings
+    from .update import add_passages as add_passages
+    from .update import remove_passages as remove_passages
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        ".bm25": "BM25Retriever",
-        ".build": "build_index",
-        ".check": "check_index",
-        ".corpus": "read_corpus",
-        ".delete": "delete_index",
-        ".files": "IndexFaultError",
-        ".index": "ColBERTIndex",
-        ".rerankers": "BiEncoderReranker CrossEncoderReranker SpanReaderReranker",
-        ".retriever": "FusedRetriever Reranker Retriever rerank rerank_found",
-        ".settings": "IndexSettings SearchSettings",
-        ".update": "add_passages remove_passages",
-    },
-)
-__all__ = [
-    "BM25Retriever",
-    "BiEncoderReranker",
-    "ColBERTIndex",
-    "CrossEncoderReranker",
-    "FusedRetriever",
-    "IndexFaultError",
-    "IndexSettings",
-    "Reranker",
-    "Retriever",
-    "SearchSettings",
-    "SpanReaderReranker",
-    "add_passages",
-    "build_index",
-    "check_index",
-    "delete_index",
-    "read_corpus",
-    "remove_passages",
-    "rerank",
-    "rerank_found",
-]
+_HOMES = {
+    ".bm25": "BM25Retriever",
+    ".build": "build_index",
+    ".check": "check_index",
+    ".corpus": "read_corpus",
+    ".delete": "delete_index",
+    ".files": "IndexFaultError",
+    ".index": "ColBERTIndex",
+    ".rerankers": "BiEncoderReranker CrossEncoderReranker SpanReaderReranker",
+    ".retriever": "FusedRetriever Reranker Retriever rerank rerank_found",
+    ".settings": "IndexSettings SearchSettings",
+    ".update": "add_passages remove_passages",
+}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__all__ = sorted(" ".join(_HOMES.values()).split())

@@ -76,17 +76,13 @@ class BM25Retriever(Shared, Ranks):
         require_positive(k)
         if not queries:
             return []
+        positions, scores = self._model.retrieve(
+            _tokenize(queries), k=min(k, len(self.passages)), show_progress=False, weight_mask=self._weights
+        )
         return [
-            [(self.passages[position], score) for position, score in row]
-            for row in _ranked(self._model, queries, min(k, len(self.passages)), self._weights)
+            [(self.passages[position], float(score)) for position, score in zip(row, values, strict=True) if score > 0]
+            for row, values in zip(positions, scores, strict=True)
         ]
-
-
-def nearest_by_words(texts: Sequence[str], queries: Sequence[str], k: int) -> list[list[int]]:
-    """Return per query the positions of at most ``k`` texts that share a word with it, best first by BM25."""
-    if not texts or not queries:
-        return [[] for _ in queries]
-    return [[position for position, _ in row] for row in _ranked(_build(texts), queries, min(k, len(texts)))]
 
 
 def _build(texts: Sequence[str]) -> Any:
@@ -100,17 +96,6 @@ def _build(texts: Sequence[str]) -> Any:
         tokens = [["\0"] for _ in tokens]
     model.index(tokens, show_progress=False)
     return model
-
-
-def _ranked(
-    model: Any, queries: Sequence[str], k: int, weights: NDArray[np.float32] | None = None
-) -> list[list[tuple[int, float]]]:
-    """Return per query the positions and scores of the ``k`` best texts, without those that score nothing."""
-    positions, scores = model.retrieve(_tokenize(queries), k=k, show_progress=False, weight_mask=weights)
-    return [
-        [(int(position), float(score)) for position, score in zip(row, values, strict=True) if score > 0]
-        for row, values in zip(positions, scores, strict=True)
-    ]
 
 
 def _tokenize(texts: Sequence[str]) -> list[list[str]]:

@@ -8,9 +8,8 @@ or with ``polyqa index info NAME --trust``.
 import json
 from pathlib import Path
 
-from filelock import FileLock
-
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import locked, write_atomically
 from polyqa.models import EMBEDDED_ENCODER
 
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, resolve_checkpoint
@@ -33,13 +32,9 @@ def trust(manifest: Manifest) -> list[str]:
     if manifest.checkpoint in foreign:
         _location(manifest)
     if foreign:
-        home = checkpoint_home()
-        home.mkdir(parents=True, exist_ok=True)
-        with FileLock(home / f".{_FILE}.lock"):
-            known = {**_trusted(), **foreign}
-            draft = home / f".{_FILE}.draft"
-            draft.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-            draft.replace(home / _FILE)
+        path = checkpoint_home() / _FILE
+        with locked(path.with_name(f".{_FILE}.lock"), path):
+            write_atomically(path, json.dumps({**_trusted(), **foreign}, indent=1) + "\n")
     return list(foreign)
 
 

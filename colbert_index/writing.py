@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import locked
 
 _BUILDING = ".building-"
 
@@ -24,13 +23,7 @@ def one_writer(target: Path) -> Iterator[Path]:
     PolyqaError
         If another process is writing there.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    lock = _lock(target)
-    try:
-        lock.acquire(timeout=1)
-    except Timeout as error:
-        raise PolyqaError(f"{target} is being written by another process; wait until it is done.") from error
-    try:
+    with locked(_lock(target), target):
         _remove_leftovers(target)
         work = target.parent / f".{target.name}{_BUILDING}{os.getpid()}"
         work.mkdir()
@@ -38,24 +31,21 @@ def one_writer(target: Path) -> Iterator[Path]:
             yield work
         finally:
             shutil.rmtree(work, ignore_errors=True)
-    finally:
-        lock.release()
 
 
-def _lock(target: Path) -> FileLock:
-    return FileLock(target.parent / f".{target.name}.lock")
+def _lock(target: Path) -> Path:
+    return target.parent / f".{target.name}.lock"
 
 
 def _remove_leftovers(target: Path) -> None:
     """Remove the folders that killed writers left: those of ``target``, and of others to which nobody writes now."""
     for leftover in target.parent.glob(f".*{_BUILDING}*"):
         name = leftover.name[1:].rpartition(_BUILDING)[0]
-        with suppress(Timeout, OSError):
-            if name == target.name:
+        if name == target.name:
+            shutil.rmtree(leftover, ignore_errors=True)
+        elif name:
+            with suppress(PolyqaError), locked(_lock(target.with_name(name)), name, patience=0):
                 shutil.rmtree(leftover, ignore_errors=True)
-            elif name:
-                with _lock(target.with_name(name)).acquire(timeout=0):
-                    shutil.rmtree(leftover, ignore_errors=True)
 
 
 @contextmanager

@@ -27,7 +27,6 @@ from polyqa.evaluating import evaluate
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run
-from polyqa.evaluation.statistics import Difference
 from polyqa.evaluation.tables import p_text
 from polyqa.extractive.answer_kinds import years
 from polyqa.language_models import Models
@@ -71,10 +70,6 @@ class Compared:
     label: str
     rows: list[list[str]]
     alone: dict[str, str]
-
-
-def _change(difference: Difference) -> str:
-    return f"{difference.difference:+.1f} [{difference.low:+.1f}, {difference.high:+.1f}]"
 
 
 def tables(compared: Sequence[Compared]) -> dict[str, Table]:
@@ -142,7 +137,7 @@ def measure(
         compiled = compile_program(ready, plan, work / name / recipe).program
         after = _run(compiled, test, work / name / f"test-{recipe}", models)
         found = compare_runs(before, after, headline=about.measure).metrics[about.measure]
-        values = [f"{found.a:.1f}", f"{found.b:.1f}", _change(found), p_text(found.p)]
+        values = [f"{found.a:.1f}", f"{found.b:.1f}", str(found), p_text(found.p)]
         kept = ", ".join(_kept(ready, compiled, train)) or "–"
         compared.rows.append([about.label, about.measure, str(len(test)), recipe, *values, kept])
         typer.echo(" | ".join(compared.rows[-1]), err=True)
@@ -156,7 +151,7 @@ def measure(
             copy.signature = copy.signature.with_instructions(f"{copy.signature.instructions}\n{clause.text}")
             run = _run(changed, train, work / name / f"train-{clause.name}", models)
             difference = compare_runs(bare, run, headline=about.measure).metrics[about.measure]
-            compared.alone[f"{step}: {clause.name}"] = _change(difference)
+            compared.alone[f"{step}: {clause.name}"] = str(difference)
     return compared
 
 

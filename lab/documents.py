@@ -8,9 +8,9 @@ from typer.cli import get_docs_for_click
 
 import polyqa
 from polyqa.artifacts.card import Gain
-from polyqa.artifacts.showing import change_text, figure_text
 from polyqa.artifacts.store import artifact_names, read_artifact
 from polyqa.base.errors import PolyqaError
+from polyqa.base.text import with_interval
 from polyqa.cli import app
 from polyqa.colbert_index import read_corpus
 from polyqa.evaluation.columns import COLUMNS
@@ -119,9 +119,8 @@ def compiled() -> str:
     def told(gain: Gain | None) -> str:
         if gain is None:
             return "–"
-        change = change_text(gain.difference, gain.low, gain.high)
         p = "p < 0.001" if gain.p < 0.001 else f"p = {gain.p:.2f}"
-        return f"{gain.before.value:.1f} → {gain.after.value:.1f}, {change}, {p}, n = {gain.before.n}"
+        return f"{gain.before.value:.1f} → {gain.after.value:.1f}, {gain.change}, {p}, n = {gain.before.n}"
 
     cards = [read_artifact(name).card for name in artifact_names()]
     rows = (
@@ -141,7 +140,7 @@ def answers(name: str) -> str:
     heads = ["program", "DR", f"against {results.baseline}", *(COLUMNS[one].label for one in known)]
     runs = sorted(results.runs, key=lambda run: -run.metrics["dr"].value)
     rows = (
-        [f"`{run.settings.program}`", figure_text(run.metrics["dr"]), _change(run)] + [_cell(run, one) for one in known]
+        [f"`{run.settings.program}`", str(run.metrics["dr"]), _change(run)] + [_cell(run, one) for one in known]
         for run in runs
     )
     made = (
@@ -163,7 +162,7 @@ def _change(run: Summary) -> str:
     if change is None:
         return "–"
     p = f"{change.p:.2f}" if change.p >= 0.01 else f"{change.p:.3f}" if change.p >= 0.001 else "< 0.001"
-    return f"{change_text(change.difference, change.low, change.high)}, p {'' if p[0] == '<' else '= '}{p}"
+    return f"{with_interval(change.difference, change.low, change.high, '+')}, p {'' if p[0] == '<' else '= '}{p}"
 
 
 def _cell(run: Summary, name: str) -> str:

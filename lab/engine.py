@@ -18,7 +18,6 @@ import typer
 from numpy.typing import NDArray
 
 from polyqa.colbert_index import read_corpus
-from polyqa.colbert_index.bm25 import nearest_by_words
 from polyqa.evaluation.homonyms import corpus_path
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.tables import markdown_table
@@ -29,6 +28,7 @@ from polyqa.metrics import has_answer
 from polyqa.models import Encoder, Reader
 
 from .confidence import fit_weights
+from .nearest import nearest_by_words
 
 _PASSAGES = 5
 _STRETCH, _SHIFT = 1.777, -0.481

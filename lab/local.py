@@ -12,8 +12,6 @@ from typing import Annotated
 
 import typer
 
-from polyqa.artifacts.card import Figure
-from polyqa.artifacts.showing import figure_text
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run, open_run, summarize
@@ -53,13 +51,12 @@ def _row(run: Run, gold: Mapping[str, Question]) -> list[str]:
     right = sum(matched(answers, question) for question, answers in pairs)
     told, wanted = sum(len(answers) for _, answers in pairs), sum(len(question.readings) for question, _ in pairs)
     summary = summarize(run.records)
-    dr = summary["dr"]
     trained = any("confidence" in record.extra for record in run.records)
     cells = [
         f"`{run.settings.program}`" + " with trained weights" * trained,
         run.settings.lm,
         without_folders(run.settings.questions).split(" (")[0],
-        figure_text(Figure(value=dr.value, low=dr.low, high=dr.high, n=dr.n)),
+        str(summary["dr"]),
         f"{100 * right / max(told, 1):.1f} of {told}",
         f"{100 * right / wanted:.1f} of {wanted}",
     ]

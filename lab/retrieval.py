@@ -10,7 +10,6 @@ import numpy as np
 import typer
 
 from polyqa.artifacts.card import Figure
-from polyqa.artifacts.showing import figure_text
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import (
@@ -79,7 +78,8 @@ def diversified(retriever: Retriever, reranker: Reranker, encoder: Encoder, ques
         for question in questions:
             typed = program.classify(question=question.question)
             inferred = program.infer(question=question.question, reason=typed.reason)
-            ranking.append(program.diversify(question.question, inferred.pseudo_interpretations))
+            found = program.search(question.question)
+            ranking.append(program.covering(found, inferred.pseudo_interpretations))
     return ranking
 
 
@@ -91,7 +91,8 @@ def diversified_by_questions(
 
     program = DIVA(retriever, reranker, asked, encoder=encoder, pseudo="questions")
     return [
-        program.diversify(one.question, program.similar_questions(one.question) or [one.question]) for one in questions
+        program.covering(program.search(text), program.similar_questions(text) or [text])
+        for text in (one.question for one in questions)
     ]
 
 
@@ -150,7 +151,7 @@ def main(
         f"{source}, {len(chosen)} questions; index {opened.name} ({opened.fingerprint}); an answer counts by {match}; "
     )
     rows = [
-        [stage, *("–" if name == "AC@100" and "DIVA" in stage else figure_text(scores[name]) for name in _METRICS)]
+        [stage, *("–" if name == "AC@100" and "DIVA" in stage else str(scores[name]) for name in _METRICS)]
         for stage, scores in scored.items()  # DIVA keeps five passages
     ]
     report(

@@ -100,7 +100,7 @@ def evaluate(
     threads
         Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
     retry_failed
-        See `polyqa.evaluation.runner.run_program`.
+        See `polyqa.evaluation.runner.run_answers`.
     alce
         Score what ALCE scores: the first line of an answer, without citations.
     ray

@@ -13,7 +13,6 @@ from typing import Any
 import dspy
 
 from polyqa.artifacts import Artifact, artifact_names, find_artifact, read_artifact
-from polyqa.artifacts.card import Card
 from polyqa.artifacts.state import load_program, signature_fingerprints
 from polyqa.artifacts.store import STATE, read_json
 from polyqa.base.errors import PolyqaError
@@ -31,7 +30,6 @@ from polyqa.extractive import MODEL_NAME
 from polyqa.lm.assigned import give_helper, own_lms
 from polyqa.metrics.gold import Question
 from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, SpanReader, Task
-from polyqa.programs.base import GroundedProgram
 from polyqa.programs.knn import KNNPredict
 from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, needs_reader, program_class
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
@@ -362,7 +360,7 @@ def check_artifact(artifact: Artifact) -> None:
     """
     card = artifact.card
     _require_known(artifact)
-    settings = checked_settings(card.program, _settings_of(card))
+    settings = checked_settings(card.program, dict(card.settings))
     count = 2 + needs_questions(card.program, settings) + needs_reader(card.program)
     parts = [_Unopened()] * count if needs_index(card.program) else []
     _restore(_constructed(card.program, parts, _Unopened(card.encoder), settings), artifact)
@@ -406,19 +404,10 @@ def _load_compiled(
     if not reranker and card.reranker not in (None, READER_RERANKER):
         raise _untrusted(artifact, "reranker", card.reranker)
     opened: str | Path | ColBERTIndex = _compiled_index(artifact, index, strict) if needs_index(card.program) else ""
-    settings = checked_settings(card.program, _settings_of(card))
+    settings = checked_settings(card.program, dict(card.settings))
     program = _assemble(card.program, opened, where, encoder, reranker or card.reranker, questions, settings)
     _restore(program, artifact)
     return program
-
-
-def _settings_of(card: Card) -> dict[str, Any]:
-    """Return what a card's program was made with; a card may be older than the presets.
-
-    Then a program whose calls are put together today was made with one call for each.
-    """
-    separate = issubclass(program_class(card.program), GroundedProgram) and "extract" in card.signatures
-    return {"preset": "paper", **card.settings} if separate else dict(card.settings)
 
 
 def _untrusted(artifact: Artifact, part: str, name: str | None) -> PolyqaError:

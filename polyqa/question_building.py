@@ -31,7 +31,6 @@ def build_questions(
     threads: int | None = None,
     pids: Collection[str] | None = None,
     limit: int | None = None,
-    seed: int = 0,
     ray: Ray | None = None,
     overwrite: bool = False,
 ) -> QuestionDatabase:
@@ -41,7 +40,7 @@ def build_questions(
     ----------
     index
         Name or path, or an opened index.
-    out, pids, limit, seed, overwrite
+    out, pids, limit, overwrite
         See `polyqa.questions.build_questions`.
     models
         What makes the questions (``lm``) and verifies them (``reader``), by name where a cluster makes them.
@@ -73,7 +72,7 @@ def build_questions(
             threads=ray.workers * each,
             elsewhere=reading_on_ray(models, settings, ray, at_once=each),
         )
-    with display().passages(len(chosen_passages(opened, limit, seed, pids=pids))) as step:
+    with display().passages(len(chosen_passages(opened, limit, pids=pids))) as step:
         return build_database(
             opened,
             generate,
@@ -81,7 +80,6 @@ def build_questions(
             out=out,
             pids=pids,
             limit=limit,
-            seed=seed,
             overwrite=overwrite,
             step=step,
         )

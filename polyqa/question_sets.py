@@ -26,7 +26,8 @@ class Questions:
     ----------
     source
         A name or a path, see `polyqa.evaluation.loading.load_questions`; or questions, or examples of DSPy with
-        ``question`` and ``answer`` (or ``answers``); or records, see `questions_from_records`, such as a data frame.
+        ``question`` and ``answer`` (or ``answers``); or records, such as a data frame, see
+        `polyqa.base.rows.rows_in_memory`.
     format, split, limit, seed
         See `polyqa.evaluation.loading.load_questions`.
     name

@@ -11,7 +11,6 @@ import numpy as np
 
 from polyqa.artifacts.card import MOST_FAILED, Card, Figure, Gain
 from polyqa.artifacts.scores import SetScores, read_scores
-from polyqa.artifacts.showing import figure_text
 from polyqa.artifacts.store import Artifact, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.base.ledger import differences
@@ -91,7 +90,7 @@ class Rechecked:
         if self.change is not None:
             evidence = f"{figures}, {self.change} on {n}"
         else:
-            then = f"{column.label} {figure_text(self.then)} → {self.now}"
+            then = f"{column.label} {self.then} → {self.now}"
             evidence = f"{then} on {n}, not in pairs, as it keeps no scores of its questions"
         if self.run.failed:
             evidence += f", {self.run.failed} failed"

@@ -5,79 +5,57 @@ from typing import TYPE_CHECKING
 from polyqa.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .auto import Auto
-    from .base import GroundedProgram, Program, RetrievingProgram
-    from .closed_book import ClosedBook, QueryRefinement
-    from .crag import CRAG
-    from .diva import DIVA
-    from .diversify import DiversifyingProgram
-    from .dtv import DiversifyThenVerify
-    from .jpr import JPR
-    from .knn import KNNPredict, set_knn_demos
-    from .madam_rag import MadamRAG
-    from .rac import RAC
-    from .registry import PROGRAMS, program_class
-    from .self_rag import SelfRAG
-    from .sixpaq import SIXPAQ
-    from .spanwise import Spanwise
-    from .steps import Steps, adrive, ask, ask_all, ask_while, drive, work
-    from .toc import TreeOfClarifications
-    from .tree import ClarificationNode
-    from .verdict import VERDICT
+    from .auto import Auto as Auto
+    from .base import GroundedProgram as GroundedProgram
+    from .base import Program as Program
+    from .base import RetrievingProgram as RetrievingProgram
+    from .closed_book import ClosedBook as ClosedBook
+    from .closed_book import QueryRefinement as QueryRefinement
+    from .crag import CRAG as CRAG
+    from .diva import DIVA as DIVA
+    from .diversify import DiversifyingProgram as DiversifyingProgram
+    from .dtv import DiversifyThenVerify as DiversifyThenVerify
+    from .jpr import JPR as JPR
+    from .knn import KNNPredict as KNNPredict
+    from .knn import set_knn_demos as set_knn_demos
+    from .madam_rag import MadamRAG as MadamRAG
+    from .rac import RAC as RAC
+    from .registry import PROGRAMS as PROGRAMS
+    from .registry import program_class as program_class
+    from .self_rag import SelfRAG as SelfRAG
+    from .sixpaq import SIXPAQ as SIXPAQ
+    from .spanwise import Spanwise as Spanwise
+    from .steps import Steps as Steps
+    from .steps import adrive as adrive
+    from .steps import ask as ask
+    from .steps import ask_all as ask_all
+    from .steps import ask_while as ask_while
+    from .steps import drive as drive
+    from .steps import work as work
+    from .toc import TreeOfClarifications as TreeOfClarifications
+    from .tree import ClarificationNode as ClarificationNode
+    from .verdict import VERDICT as VERDICT
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        ".auto": "Auto",
-        ".base": "GroundedProgram Program RetrievingProgram",
-        ".closed_book": "ClosedBook QueryRefinement",
-        ".crag": "CRAG",
-        ".diva": "DIVA",
-        ".diversify": "DiversifyingProgram",
-        ".dtv": "DiversifyThenVerify",
-        ".jpr": "JPR",
-        ".knn": "KNNPredict set_knn_demos",
-        ".madam_rag": "MadamRAG",
-        ".spanwise": "Spanwise",
-        ".rac": "RAC",
-        ".registry": "PROGRAMS program_class",
-        ".self_rag": "SelfRAG",
-        ".sixpaq": "SIXPAQ",
-        ".steps": "Steps adrive ask ask_all ask_while drive work",
-        ".toc": "TreeOfClarifications",
-        ".tree": "ClarificationNode",
-        ".verdict": "VERDICT",
-    },
-)
-__all__ = [
-    "CRAG",
-    "DIVA",
-    "JPR",
-    "PROGRAMS",
-    "RAC",
-    "SIXPAQ",
-    "VERDICT",
-    "Auto",
-    "ClarificationNode",
-    "ClosedBook",
-    "DiversifyThenVerify",
-    "DiversifyingProgram",
-    "GroundedProgram",
-    "KNNPredict",
-    "MadamRAG",
-    "Program",
-    "QueryRefinement",
-    "RetrievingProgram",
-    "SelfRAG",
-    "Spanwise",
-    "Steps",
-    "TreeOfClarifications",
-    "adrive",
-    "ask",
-    "ask_all",
-    "ask_while",
-    "drive",
-    "program_class",
-    "set_knn_demos",
-    "work",
-]
+_HOMES = {
+    ".auto": "Auto",
+    ".base": "GroundedProgram Program RetrievingProgram",
+    ".closed_book": "ClosedBook QueryRefinement",
+    ".crag": "CRAG",
+    ".diva": "DIVA",
+    ".diversify": "DiversifyingProgram",
+    ".dtv": "DiversifyThenVerify",
+    ".jpr": "JPR",
+    ".knn": "KNNPredict set_knn_demos",
+    ".madam_rag": "MadamRAG",
+    ".spanwise": "Spanwise",
+    ".rac": "RAC",
+    ".registry": "PROGRAMS program_class",
+    ".self_rag": "SelfRAG",
+    ".sixpaq": "SIXPAQ",
+    ".steps": "Steps adrive ask ask_all ask_while drive work",
+    ".toc": "TreeOfClarifications",
+    ".tree": "ClarificationNode",
+    ".verdict": "VERDICT",
+}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__all__ = sorted(" ".join(_HOMES.values()).split())

@@ -115,10 +115,6 @@ class DiversifyingProgram(GroundedProgram):
         similar = self.asked.questions(question, _SIMILAR)
         return from_questions(similar, self.encoder, most=self.max_interpretations)
 
-    def diversify(self, question: str, pseudo_interpretations: Sequence[str]) -> list[Passage]:
-        """Search, and return the K passages that cover the pseudo-interpretations best."""
-        return self.covering(self.search(question), pseudo_interpretations)
-
     def covering(self, candidates: Sequence[Passage], pseudo_interpretations: Sequence[str]) -> list[Passage]:
         """Return the K passages that cover the pseudo-interpretations best.
 

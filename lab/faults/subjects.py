@@ -27,7 +27,7 @@ from polyqa.documents.syncing import remember
 from polyqa.evaluating import make_scorer
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.runner import run_program
+from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import open_run
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.loading import load, open_index
@@ -205,8 +205,8 @@ def make_folders(folder: Path) -> None:
     build_questions(index, locally(lm, reader, threads=2), encoder=encoder, out=folder / "questions", limit=10)
     asked, scorer = load_questions("homonyms/dev", limit=3), make_scorer(judge=None)
     settings = RunIdentity(program="rac", lm=str(lm.model), reader=scorer.reader.name, questions="homonyms/dev", n=3)
-    program = load("rac", index=open_index())
-    run_program(program, asked, lm=lm, scorer=scorer, folder=folder / "run", identity=settings, threads=2)
+    answer = partial(answer_one, load("rac", index=open_index()), lm=lm, scorer=scorer)
+    run_answers(answer, asked, folder=folder / "run", identity=settings, threads=2)
 
 
 def _make(folder: Path, made: Callable[[Path], object]) -> None:

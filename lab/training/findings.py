@@ -15,12 +15,12 @@ from typing import Annotated, Any
 
 import typer
 
+from lab.nearest import nearest_by_words
 from polyqa import load
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
 from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
-from polyqa.colbert_index.bm25 import nearest_by_words
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import normalize_answer

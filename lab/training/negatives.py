@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from polyqa.colbert_index.bm25 import nearest_by_words
+from lab.nearest import nearest_by_words
 from polyqa.metrics.answer_match import has_answer
 from polyqa.metrics.text import sentences
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.text import counted
+from polyqa.base.text import counted, with_interval
 
 FORMAT: Literal[1] = 1
 _Name = Annotated[str, Field(max_length=500)]
@@ -54,6 +54,9 @@ class Figure(_Part):
     high: float | None
     n: int
 
+    def __str__(self) -> str:
+        return with_interval(self.value, self.low, self.high)
+
 
 MOST_FAILED = 0.02
 """Share of questions that may fail before a difference says nothing."""
@@ -78,6 +81,11 @@ class Gain(_Part):
     data: DataCard
     failed_before: Annotated[int, Field(ge=0)] = 0
     failed_after: Annotated[int, Field(ge=0)] = 0
+
+    @property
+    def change(self) -> str:
+        """The difference with its interval."""
+        return with_interval(self.difference, self.low, self.high, "+")
 
     @property
     def tells(self) -> bool:

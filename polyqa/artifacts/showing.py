@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from polyqa.base.html import render
 
-from .card import Card, Figure, Gain
+from .card import Card, Gain
 
 if TYPE_CHECKING:
     from .store import Artifact
@@ -12,27 +12,16 @@ if TYPE_CHECKING:
 _HEAD = ("questions", "n", "metric", "uncompiled", "compiled", "difference", "p")
 
 
-def figure_text(figure: Figure) -> str:
-    """Return a corpus value with its interval, if it has one."""
-    return f"{figure.value:.1f}" + ("" if figure.low is None else f" [{figure.low:.1f}, {figure.high:.1f}]")
-
-
-def change_text(difference: float, low: float | None, high: float | None) -> str:
-    """Return a difference with its interval, if it has one."""
-    return f"{difference:+.1f}" + ("" if low is None else f" [{low:+.1f}, {high:+.1f}]")
-
-
 def gain_texts(gain: Gain) -> tuple[str, str, str]:
     """Return the values before and after, and the difference; in its place, where it says nothing, the failures."""
-    difference = _change(gain) if gain.tells else gain.failures
-    return figure_text(gain.before), figure_text(gain.after), difference
+    return str(gain.before), str(gain.after), gain.change if gain.tells else gain.failures
 
 
 def artifact_repr(artifact: "Artifact") -> str:
     """Return one line: where it lies, what it is, and what compiling brought on the questions reported last."""
     card = artifact.card
     gain = card.test_gain or card.dev_gain
-    brought = f", {gain.metric:.40} {_change(gain)}" if gain is not None and gain.tells else ""
+    brought = f", {gain.metric:.40} {gain.change}" if gain is not None and gain.tells else ""
     recipe = str(card.recipe.get("name"))[:60]
     return f"Artifact({str(artifact.path)!r:.200}, program={card.program!r:.60}, recipe={recipe!r}{brought})"
 
@@ -74,7 +63,3 @@ def _gains(card: Card) -> list[tuple[str, ...]]:
         for title, gain in (("dev", card.dev_gain), ("test", card.test_gain))
         if gain is not None
     ]
-
-
-def _change(gain: Gain) -> str:
-    return change_text(gain.difference, gain.low, gain.high)

@@ -1,6 +1,8 @@
 """Text for people, and text that can be written down."""
 
 import re
+from math import isnan
+from typing import Literal
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Finds what steers a terminal or turns the direction of writing: C0 without tab and line feed, DEL, C1, and more."""
@@ -45,6 +47,16 @@ def in_paragraphs(*texts: str) -> str:
     'It opened in 1902.\n\nLess certain: In 1885.'
     """
     return "\n\n".join(text.strip() for text in texts if text.strip())
+
+
+def with_interval(value: float, low: float | None, high: float | None, sign: Literal["", "+"] = "") -> str:
+    """Return a value with its interval, if it has one: without one, the ends are ``None`` or NaN.
+
+    >>> with_interval(9, 6, 12), with_interval(9, 6, 12, "+"), with_interval(9, None, None)
+    ('9.0 [6.0, 12.0]', '+9.0 [+6.0, +12.0]', '9.0')
+    """
+    interval = "" if low is None or isnan(low) else f" [{low:{sign}.1f}, {high:{sign}.1f}]"
+    return f"{value:{sign}.1f}{interval}"
 
 
 def counted(number: float, thing: str, several: str | None = None) -> str:

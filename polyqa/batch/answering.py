@@ -389,7 +389,6 @@ def _line(data: bytes) -> dict[str, Any]:
     line = json.loads(data)
     if not isinstance(line, dict) or not isinstance(line.get("id"), str):
         raise ValueError("it is no object with an id")
-    line.pop("crc", None)  # a checksum that older versions wrote
     Outcome.of(line)
     return line
 

@@ -59,11 +59,11 @@ class Synced:
         )
 
 
-def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: Splitter | None = None) -> Synced:
+def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     """Bring an index up to date with the folder that it was built of.
 
     Passages that name no ``source`` are left alone if the folder holds documents. Those of a file that cannot be read
-    now stay as they were.
+    now stay as they were. Documents are split as at the last build or sync.
 
     Parameters
     ----------
@@ -71,8 +71,6 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
         An index, or its name or path.
     folder
         The folder.
-    splitter
-        By default that of the last build or sync, with the index's checkpoint.
 
     Raises
     ------
@@ -83,11 +81,9 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, splitter: S
     opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
     folder = Path(folder).expanduser()
     state = _read_state(opened)
-    splitter = splitter or Splitter(
-        state.tokens or opened.settings.doc_maxlen, state.overlap, opened.manifest.checkpoint
-    )
+    splitter = Splitter(state.tokens or opened.settings.doc_maxlen, state.overlap, opened.manifest.checkpoint)
     present = {passage.pid: passage for passage in opened.passages}
-    same = (state.tokens, state.overlap, state.reading) == (splitter.tokens, splitter.overlap, _READING)
+    same = state.tokens == splitter.tokens and state.reading == _READING
     files: Mapping[str, tuple[str, list[str]]] = state.files if same else {}
     unchanged = {
         source: digest

@@ -84,84 +84,46 @@ def _columns(*columns: Column) -> Mapping[str, Column]:
     return MappingProxyType({column.name: column for column in columns})
 
 
+def _share(name: str, label: str, meaning: str, better: bool = True) -> Column:
+    """Return the mean of the score of this name, in per cent."""
+    return Column(name, label, (name,), _mean, meaning, higher_is_better=better)
+
+
+def _amount(name: str, label: str, meaning: str, better: bool | None = False) -> Column:
+    """Return the mean of the score of this name, as it is."""
+    return Column(name, label, (name,), _mean, meaning, percent=False, higher_is_better=better)
+
+
 MEAN = Column("mean", "mean", ("value",), _mean, "the mean")
 """The plain mean of values in [0, 1], in per cent."""
 
 COLUMNS = _columns(
-    Column("disambig_f1", "D-F1", ("disambig_f1",), _mean, "how well the text answers each reading"),
-    Column("rouge_l", "R-L", ("rouge_l",), _mean, "overlap with the reference text"),
+    _share("disambig_f1", "D-F1", "how well the text answers each reading"),
+    _share("rouge_l", "R-L", "overlap with the reference text"),
     Column("dr", "DR", ("disambig_f1", "rouge_l"), _dr, "geometric mean of D-F1 and R-L"),
-    Column("str_em", "STR-EM", ("str_em",), _mean, "share of the gold answers in the text"),
-    Column("length", "LEN", ("length",), _mean, "words of the long answer", percent=False, higher_is_better=None),
-    Column("exact_match", "EM", ("exact_match",), _mean, "the short answer is a gold one"),
-    Column("f1_answer", "F1 ans", ("f1_answer",), _mean, "short answers against the gold ones"),
-    Column("edit_f1", "EDIT-F1", ("edit_f1",), _mean, "wording of the readings, against the gold"),
+    _share("str_em", "STR-EM", "share of the gold answers in the text"),
+    _amount("length", "LEN", "words of the long answer", better=None),
+    _share("exact_match", "EM", "the short answer is a gold one"),
+    _share("f1_answer", "F1 ans", "short answers against the gold ones"),
+    _share("edit_f1", "EDIT-F1", "wording of the readings, against the gold"),
     Column("answer_f1", "Answer-F1", ("answer_f1", "readings"), _weighted, "words shared with the nearest gold answer"),
-    Column("strict_exact_match", "strict EM", ("strict_exact_match",), _mean, "all right answers and no wrong one"),
-    Column(
-        "wrong_told",
-        "wrong told",
-        ("wrong_told",),
-        _mean,
-        "share of the wrong answers in the text",
-        higher_is_better=False,
-    ),
-    Column(
-        "noise_cited",
-        "noise cited",
-        ("noise_cited",),
-        _mean,
-        "readings that cite an irrelevant document",
-        higher_is_better=False,
-    ),
-    Column(
-        "conflicts_shown", "conflicts shown", ("conflicts_shown",), _mean, "conflicts between documents that are shown"
-    ),
-    Column("mrecall@5", "MRecall@5", ("mrecall@5",), _mean, "questions with all answers in 5 passages"),
-    Column("answer_coverage@5", "AC@5", ("answer_coverage@5",), _mean, "gold answers in 5 passages"),
+    _share("strict_exact_match", "strict EM", "all right answers and no wrong one"),
+    _share("wrong_told", "wrong told", "share of the wrong answers in the text", better=False),
+    _share("noise_cited", "noise cited", "readings that cite an irrelevant document", better=False),
+    _share("conflicts_shown", "conflicts shown", "conflicts between documents that are shown"),
+    _share("mrecall@5", "MRecall@5", "questions with all answers in 5 passages"),
+    _share("answer_coverage@5", "AC@5", "gold answers in 5 passages"),
     Column("g_precision", "G-P", _P, _ratio, "given readings that a passage supports"),
     Column("g_recall", "G-R", _R, _ratio, "gold readings with evidence that were given"),
     Column("g_f1", "G-F1", (*_P, *_R), _g_f1, "harmonic mean of G-P and G-R"),
     Column("g_precision_micro", "G-P micro", _P, _micro, "G-P over all readings at once"),
     Column("g_recall_micro", "G-R micro", _R, _micro, "G-R over all readings at once"),
     Column("recall", "Recall", ("gold_recall_part", "gold_recall_whole"), _ratio, "gold readings that were given"),
-    Column("sufficient", "Sufficient%", ("sufficient",), _mean, "questions with five readings or more"),
-    Column(
-        "readings",
-        "readings",
-        ("readings",),
-        _mean,
-        "readings per question",
-        percent=False,
-        higher_is_better=None,
-    ),
-    Column(
-        "calls",
-        "calls",
-        ("calls",),
-        _mean,
-        "calls of language models per question",
-        percent=False,
-        higher_is_better=False,
-    ),
-    Column(
-        "input_tokens",
-        "tokens in",
-        ("input_tokens",),
-        _mean,
-        "tokens of prompts per question",
-        percent=False,
-        higher_is_better=False,
-    ),
-    Column(
-        "output_tokens",
-        "tokens out",
-        ("output_tokens",),
-        _mean,
-        "tokens of replies per question",
-        percent=False,
-        higher_is_better=False,
-    ),
-    Column("seconds", "s", ("seconds",), _mean, "seconds per question", percent=False, higher_is_better=False),
-    Column("failed", "failed", ("failed",), _mean, "questions without an answer", higher_is_better=False),
+    _share("sufficient", "Sufficient%", "questions with five readings or more"),
+    _amount("readings", "readings", "readings per question", better=None),
+    _amount("calls", "calls", "calls of language models per question"),
+    _amount("input_tokens", "tokens in", "tokens of prompts per question"),
+    _amount("output_tokens", "tokens out", "tokens of replies per question"),
+    _amount("seconds", "s", "seconds per question"),
+    _share("failed", "failed", "questions without an answer", better=False),
 )

@@ -76,7 +76,7 @@ class Comparison:
         return asdict(self) | tables
 
 
-def compare_runs(a: Run, b: Run, *, headline: str | None = None, seed: int = 0) -> Comparison:
+def compare_runs(a: Run, b: Run, *, headline: str | None = None) -> Comparison:
     """Compare two runs over the same questions.
 
     Parameters
@@ -85,8 +85,6 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None, seed: int = 0) 
         Runs; questions are paired by id.
     headline
         The metric to break down; the first of DR, F1 answer, D-F1, STR-EM that both have.
-    seed
-        Of resampling and permutation.
 
     Raises
     ------
@@ -102,14 +100,14 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None, seed: int = 0) 
             raise PolyqaError(f"Question {id!r} differs between {a.path} and {b.path}; these are different data sets.")
     pairs = [(left[id], right[id]) for id in shared]
     scores = {name: _paired(name, pairs) for name in COLUMNS}
-    compared = {name: compare(COLUMNS[name], *paired, seed=seed) for name, paired in scores.items()}
+    compared = {name: compare(COLUMNS[name], *paired) for name, paired in scores.items()}
     metrics = {name: difference for name, difference in compared.items() if difference is not None}
     chosen = headline or headline_of(metrics) or next(iter(metrics))
     if chosen not in metrics:
         raise PolyqaError(f"There is no metric {headline!r} in both runs; there are {', '.join(metrics)}.")
 
     def groups(key: Callable[[Record], Any]) -> dict[str, Difference]:
-        return _groups(chosen, scores[chosen], [key(record) for record, _ in pairs], seed)
+        return _groups(chosen, scores[chosen], [key(record) for record, _ in pairs])
 
     return Comparison(
         a=a.name,
@@ -136,13 +134,13 @@ def _paired(name: str, pairs: Sequence[tuple[Record, Record]]) -> tuple[Scores, 
     return a, b
 
 
-def _groups(name: str, scores: tuple[Scores, Scores], keys: Sequence[Any], seed: int) -> dict[str, Difference]:
+def _groups(name: str, scores: tuple[Scores, Scores], keys: Sequence[Any]) -> dict[str, Difference]:
     differences = {}
     for key in sorted({key for key in keys if key is not None}):
         of_group = np.array([other == key for other in keys])
         if of_group.sum() >= FEWEST:
             a, b = ([values[of_group] for values in side] for side in scores)
-            differences[str(key)] = compare(COLUMNS[name], a, b, seed=seed)
+            differences[str(key)] = compare(COLUMNS[name], a, b)
     return {key: difference for key, difference in differences.items() if difference is not None}
 
 

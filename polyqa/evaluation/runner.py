@@ -1,7 +1,6 @@
 """Runs a program over questions: every result is kept as it ends, and a run that was stopped goes on."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,29 +27,23 @@ _NOTHING: tuple[Output, dict[str, Any]] = (Output(""), {})
 _ELSEWHERE = "Choose another name, or delete the folder."
 
 
-def run_program(
-    program: dspy.Module,
+def run_answers(
+    answer: Callable[[Question], Record],
     questions: Sequence[Question],
     *,
-    lm: dspy.LM,
-    scorer: Scorer,
     folder: str | Path,
     identity: RunIdentity,
     threads: int = 8,
     retry_failed: bool = True,
 ) -> Run:
-    """Answer and score every question; go on where an earlier run of the same folder stopped.
+    """Have every question answered and scored; go on where an earlier run of the same folder stopped.
 
     Parameters
     ----------
-    program
-        Called with ``question=…`` from several threads at once.
+    answer
+        Answers and scores a question, as `answer_one` does, here or on a cluster; called from several threads at once.
     questions
         With distinct ids.
-    lm
-        The language model.
-    scorer
-        Scores each answer as it comes.
     folder
         Of the run, see `runs`. It is locked while the run goes on.
     identity
@@ -63,36 +56,13 @@ def run_program(
     Returns
     -------
     Run
-        Records in the order of the questions. A question whose program raised, or on which the judge
-        failed, is recorded with its error and scores as an empty answer.
+        Records in the order of the questions.
 
     Raises
     ------
     PolyqaError
         If two questions share an id; if the folder holds another run, or another process runs it; if
         questions fail one after the other, see `polyqa.base.work` (they stay recorded).
-    """
-    answer = partial(answer_one, program, lm=lm, scorer=scorer)
-    return run_answers(answer, questions, folder=folder, identity=identity, threads=threads, retry_failed=retry_failed)
-
-
-def run_answers(
-    answer: Callable[[Question], Record],
-    questions: Sequence[Question],
-    *,
-    folder: str | Path,
-    identity: RunIdentity,
-    threads: int = 8,
-    retry_failed: bool = True,
-) -> Run:
-    """Have every question answered and scored, here or on a cluster; see `run_program`.
-
-    Parameters
-    ----------
-    answer
-        Answers and scores a question, as `answer_one` does; called from several threads at once.
-    questions, folder, identity, threads, retry_failed
-        See `run_program`.
     """
     folder = Path(folder)
     ids = [question.id for question in questions]
@@ -144,7 +114,10 @@ def _earlier_records(folder: Path, ids: Sequence[str], identity: RunIdentity) ->
 
 
 def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Scorer) -> Record:
-    """Answer and score one question; an error of the program or the judge becomes part of the record."""
+    """Answer and score one question.
+
+    If the program raised, or the judge failed, the record has the error, and the scores of an empty answer.
+    """
     failure: Failure | None = None
     recorder = Recorder()
     output, extra = _NOTHING

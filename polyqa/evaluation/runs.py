@@ -159,11 +159,9 @@ def read_identity(path: Path) -> RunIdentity | None:
         raise PolyqaError(f"{file} is damaged ({error.errors()[0]['msg']}); delete the run's folder.") from error
 
 
-def summarize(records: Sequence[Record], *, seed: int = 0) -> dict[str, Estimate]:
+def summarize(records: Sequence[Record]) -> dict[str, Estimate]:
     """Return every corpus value that the records allow, with its interval."""
-    values = {
-        name: estimate(column, column_scores(records, column.scores), seed=seed) for name, column in COLUMNS.items()
-    }
+    values = {name: estimate(column, column_scores(records, column.scores)) for name, column in COLUMNS.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyqa.base.text import with_interval
 from polyqa.evaluation.columns import Column
 
 Scores = Sequence[NDArray[np.float64]]
@@ -28,8 +29,7 @@ class Estimate:
     n: int
 
     def __str__(self) -> str:
-        interval = "" if isnan(self.low) else f" [{self.low:.1f}, {self.high:.1f}]"
-        return f"{self.value:.1f}{interval}"
+        return with_interval(self.value, self.low, self.high)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as JSON data; JSON has no NaN, so what is not known is ``None``."""
@@ -67,8 +67,7 @@ class Difference:
     n: int
 
     def __str__(self) -> str:
-        interval = "" if isnan(self.low) else f" [{self.low:+.1f}, {self.high:+.1f}]"
-        return f"{self.difference:+.1f}{interval}"
+        return with_interval(self.difference, self.low, self.high, "+")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as JSON data, see `Estimate.to_dict`."""

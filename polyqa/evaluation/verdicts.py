@@ -39,9 +39,9 @@ def verdict(change: Difference, *, what: str = "It", metric: str = "DR") -> str:
     >>> verdict(Difference(low=-2.0, high=20.0, **base), what="Compiling").partition(":")[0]
     'Whether compiling helped cannot be told with 24 questions'
     """
-    figures = f"{metric} {change.a:.1f} → {change.b:.1f}, {change.difference:+.1f}"
+    figures = f"{metric} {change.a:.1f} → {change.b:.1f}, {change}"
     if not isnan(change.low):
-        figures += f" [{change.low:+.1f}, {change.high:+.1f}] on {counted(change.n, 'question')}"
+        figures += f" on {counted(change.n, 'question')}"
     claimed = claim(change.low, change.high, change.n, what=what)
     return f"{claimed}: {figures}; {change.wins} became better, {change.losses} worse."
 

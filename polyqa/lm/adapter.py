@@ -13,7 +13,6 @@ from typing import Any
 import dspy
 import json_repair
 from dspy.adapters.utils import annotation_allows_none, apply_output_field_defaults
-from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError
 from pydantic.fields import FieldInfo
 
@@ -47,24 +46,12 @@ class LeanAdapter(dspy.ChatAdapter):
 
     Parameters
     ----------
-    callbacks, use_native_function_calling, native_response_types, parallel_tool_calls
+    settings
         See `dspy.Adapter`.
     """
 
-    def __init__(
-        self,
-        callbacks: list[BaseCallback] | None = None,
-        use_native_function_calling: bool = False,
-        native_response_types: list[type[Any]] | None = None,
-        parallel_tool_calls: bool | None = None,
-    ) -> None:
-        super().__init__(
-            callbacks=callbacks,
-            use_native_function_calling=use_native_function_calling,
-            native_response_types=native_response_types,
-            use_json_adapter_fallback=False,
-            parallel_tool_calls=parallel_tool_calls,
-        )
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(use_json_adapter_fallback=False, **settings)
 
     def __call__(
         self,

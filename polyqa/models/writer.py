@@ -17,7 +17,12 @@ from .writing import LONGEST_SOURCE, Source, Task, as_text, as_tokens, ends, rea
 
 EMBEDDED_WRITER = "polyqa-minilm-writer"
 VOCABULARY_FILE = "vocabulary.json"
+_BEAMS = 3
+"""How many beginnings of a question are followed at once."""
+_BATCH = 32  # tasks per forward pass
 _LENGTH_STEP = 32
+_MEMORY = 20_000
+"""How many questions, and how many likelihoods, are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +41,12 @@ class Writer(SharedModel):
     name
         ``polyqa-minilm-writer`` (the default, shipped), or a folder that `lab.training.train_writer` wrote
         (``shipped``).
-    beams
-        How many beginnings of a question are followed at once.
-    batch_size
-        Tasks per forward pass.
-    memory
-        How many questions, and how many likelihoods, to keep.
     """
 
-    def __init__(
-        self, name: str = EMBEDDED_WRITER, *, beams: int = 3, batch_size: int = 32, memory: int = 20_000
-    ) -> None:
+    def __init__(self, name: str = EMBEDDED_WRITER) -> None:
         self.name = name
-        self.beams = beams
-        self.batch_size = batch_size
-        self._memory: Memory[Written] = Memory(memory)
-        self._likelihoods: Memory[float] = Memory(memory)
+        self._memory: Memory[Written] = Memory(_MEMORY)
+        self._likelihoods: Memory[float] = Memory(_MEMORY)
 
     @cached_property
     def network(self) -> Any:
@@ -104,14 +99,14 @@ class Writer(SharedModel):
         for batch, length in self._batches(sources):
             with torch.inference_mode():
                 read = self.network.read(*padded([sources[index] for index in batch], length))
-                best = beam_search(self.network, read, beams=self.beams, start=start, end=end)
+                best = beam_search(self.network, read, beams=_BEAMS, start=start, end=end)
             for index, (tokens, score) in zip(batch, best, strict=True):
                 written[index] = Written(as_text(tokens, sources[index], self.tokenizer), score)
         return written
 
     def _batches(self, sources: Sequence[Source]) -> Any:
         lengths = [len(source.ids) for source in sources]
-        return by_padded_length(lengths, self.batch_size, step=_LENGTH_STEP, longest=LONGEST_SOURCE)
+        return by_padded_length(lengths, _BATCH, step=_LENGTH_STEP, longest=LONGEST_SOURCE)
 
 
 def source_tokenizer() -> Any:

@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from polyqa.base.ledger import differences
 from polyqa.evaluation.comparison import Comparison, compare_runs
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import questions_fingerprint
-from polyqa.evaluation.runner import run_program
+from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.scoring import Scorer
 from polyqa.lm.assigned import with_cache
@@ -244,12 +245,5 @@ def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:
         questions=f"dev ({questions_fingerprint(plan.devset)})",
         n=len(plan.devset),
     )
-    return run_program(
-        program,
-        plan.devset,
-        lm=plan.lm,
-        scorer=Scorer(plan.metric.reader),
-        folder=folder,
-        identity=identity,
-        threads=plan.threads,
-    )
+    answer = partial(answer_one, program, lm=plan.lm, scorer=Scorer(plan.metric.reader))
+    return run_answers(answer, plan.devset, folder=folder, identity=identity, threads=plan.threads)

@@ -9,7 +9,7 @@ import dspy
 
 from polyqa.base.errors import PolyqaError
 from polyqa.metrics.gold import Question, Reading
-from polyqa.metrics.optimizing import AnswerMetric, Measure
+from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.models import SpanReader
 
 Metric = Callable[..., Any]
@@ -82,9 +82,7 @@ class PlainMetric(AnswerMetric):
         return dspy.Prediction(score=score, feedback=f"The metric gives this answer {score:.2f}.")
 
 
-def as_metric(
-    metric: Metric, examples: Mapping[str, Any], reader: SpanReader, measure: Measure = "disambig_f1"
-) -> AnswerMetric:
+def as_metric(metric: Metric, examples: Mapping[str, Any], reader: SpanReader) -> AnswerMetric:
     """Return a metric as a plan takes it; ``examples`` are the user's, by the ids of their questions.
 
     Raises
@@ -100,4 +98,4 @@ def as_metric(
         inspect.signature(metric).bind(None, None, None)
     except TypeError as error:
         raise PolyqaError(f"The metric cannot be called as metric(gold, pred, trace): {error}.") from error
-    return PlainMetric(metric, examples, reader, measure=measure)
+    return PlainMetric(metric, examples, reader, measure="disambig_f1")

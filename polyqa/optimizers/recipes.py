@@ -67,13 +67,6 @@ class Recipe(BaseModel):
     threshold: float = Field(default=0.5, ge=0.0, le=1.0)
     steps: tuple["Recipe", ...] = ()
 
-    @classmethod
-    def of_card(cls, data: Mapping[str, Any]) -> "Recipe":
-        """Return the recipe that an artifact's card holds, also from before recipes had the names of DSPy's classes."""
-        fields = {name: value for name, value in data.items() if name in cls.model_fields}
-        fields["optimizer"] = _FORMER_OPTIMIZERS.get(fields["optimizer"], fields["optimizer"])
-        return cls(**{**fields, "steps": tuple(cls.of_card(step) for step in fields.get("steps", ()))})
-
     @property
     def parts(self) -> tuple["Recipe", ...]:
         """The steps of a chain as they are run, with its predictors if it names any, those of chains in it unfolded.
@@ -233,26 +226,6 @@ _ALL = (
     ),
 )
 RECIPES: Mapping[str, Recipe] = MappingProxyType({one.name: one for one in _ALL})
-RENAMED: Mapping[str, str] = MappingProxyType(
-    {
-        "labels": "labeled-few-shot",
-        "bootstrap": "bootstrap-few-shot",
-        "bootstrap-search": "bootstrap-random-search",
-        "mipro": "miprov2",
-    }
-)
-"""Former names of recipes, and today's."""
-_FORMER_OPTIMIZERS: Mapping[str, str] = MappingProxyType(
-    {
-        "bootstrap": "own-runs",
-        "few-shot": "BootstrapFewShot",
-        "few-shot-search": "BootstrapFewShotWithRandomSearch",
-        "copro": "COPRO",
-        "mipro": "MIPROv2",
-        "simba": "SIMBA",
-        "gepa": "GEPA",
-    }
-)
 
 
 def recipe_names(fits: Callable[[Recipe], bool]) -> str:
@@ -272,6 +245,4 @@ def recipe(name: str) -> Recipe:
     try:
         return RECIPES[name]
     except KeyError:
-        if name in RENAMED:
-            raise PolyqaError(f"The recipe {name!r} is called {RENAMED[name]!r} now.") from None
         raise PolyqaError(f"There is no recipe {name!r}; there are {', '.join(RECIPES)}.") from None

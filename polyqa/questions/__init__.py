@@ -5,32 +5,24 @@ from typing import TYPE_CHECKING
 from polyqa.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .build import build_questions, locally
-    from .database import QuestionDatabase, questions_path
-    from .generation import generate_questions
-    from .retriever import QuestionRetriever
-    from .types import Counts, FoundQuestion, GeneratedQuestion, Generation, QuestionSettings
+    from .build import build_questions as build_questions
+    from .build import locally as locally
+    from .database import QuestionDatabase as QuestionDatabase
+    from .database import questions_path as questions_path
+    from .generation import generate_questions as generate_questions
+    from .retriever import QuestionRetriever as QuestionRetriever
+    from .types import Counts as Counts
+    from .types import FoundQuestion as FoundQuestion
+    from .types import GeneratedQuestion as GeneratedQuestion
+    from .types import Generation as Generation
+    from .types import QuestionSettings as QuestionSettings
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        ".build": "build_questions locally",
-        ".database": "QuestionDatabase questions_path",
-        ".generation": "generate_questions",
-        ".retriever": "QuestionRetriever",
-        ".types": "Counts FoundQuestion GeneratedQuestion Generation QuestionSettings",
-    },
-)
-__all__ = [
-    "Counts",
-    "FoundQuestion",
-    "GeneratedQuestion",
-    "Generation",
-    "QuestionDatabase",
-    "QuestionRetriever",
-    "QuestionSettings",
-    "build_questions",
-    "generate_questions",
-    "locally",
-    "questions_path",
-]
+_HOMES = {
+    ".build": "build_questions locally",
+    ".database": "QuestionDatabase questions_path",
+    ".generation": "generate_questions",
+    ".retriever": "QuestionRetriever",
+    ".types": "Counts FoundQuestion GeneratedQuestion Generation QuestionSettings",
+}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__all__ = sorted(" ".join(_HOMES.values()).split())

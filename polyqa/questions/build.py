@@ -51,7 +51,6 @@ def build_questions(
     out: str | Path | None = None,
     pids: Collection[str] | None = None,
     limit: int | None = None,
-    seed: int = 0,
     overwrite: bool = False,
     step: Callable[[], None] = lambda: None,
 ) -> QuestionDatabase:
@@ -74,9 +73,7 @@ def build_questions(
     pids
         Read only these passages; all if not given.
     limit
-        Read a random sample of so many of them.
-    seed
-        Of the sample.
+        Read a random sample of so many of them, always the same.
     overwrite
         Replace a database that is there.
     step
@@ -94,7 +91,7 @@ def build_questions(
         what was made is in the journal, and the next build reads only the passages that are new.
     """
     target = free_place(index, out, overwrite=overwrite)
-    passages = chosen_passages(index, limit, seed, pids=pids)
+    passages = chosen_passages(index, limit, pids=pids)
     if target.exists() and not overwrite:
         held = {pid for question in QuestionDatabase(target).questions() for pid in question.pids}
         held &= {passage.pid for passage in index.passages}
@@ -148,7 +145,7 @@ def free_place(index: ColBERTIndex, out: str | Path | None = None, *, overwrite:
 
 
 def chosen_passages(
-    index: ColBERTIndex, limit: int | None = None, seed: int = 0, *, pids: Collection[str] | None = None
+    index: ColBERTIndex, limit: int | None = None, *, pids: Collection[str] | None = None
 ) -> list[Passage]:
     """Return the passages that a build reads, in the index's order: all, those of these ids, or a sample of them.
 
@@ -168,5 +165,5 @@ def chosen_passages(
         return passages
     if limit < 1:
         raise ValueError(f"limit must be at least 1, got {limit}")
-    kept = sorted(random.Random(seed).sample(range(len(passages)), limit))
+    kept = sorted(random.Random(0).sample(range(len(passages)), limit))
     return [passages[at] for at in kept]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Ranking = Literal["dense", "bm25"]
 MANIFEST = "questions.json"
+_BATCH = 4096  # questions
 _TABLE = "questions"
 _COLUMNS = ["number", "question", "answers", "pids"]
 
@@ -280,13 +281,11 @@ def _schema(dimensions: int) -> "pa.Schema":
     )
 
 
-def _batches(
-    questions: Sequence[GeneratedQuestion], encoder: Encoder, dimensions: int, size: int = 4096
-) -> "Iterator[pa.RecordBatch]":
+def _batches(questions: Sequence[GeneratedQuestion], encoder: Encoder, dimensions: int) -> "Iterator[pa.RecordBatch]":
     import pyarrow as pa
 
-    for begin in range(0, len(questions), size):
-        batch = questions[begin : begin + size]
+    for begin in range(0, len(questions), _BATCH):
+        batch = questions[begin : begin + _BATCH]
         vectors = encoder.encode([question.question for question in batch])
         rows = [
             {"number": number, **question.model_dump(), "vector": vector}

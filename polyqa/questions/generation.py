@@ -7,8 +7,8 @@ model fills. What was made of each passage is kept in a journal, a ledger (`poly
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import dspy
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.ledger import Ledger, open_ledger
+from polyqa.base.ledger import open_ledger
 from polyqa.base.values import Passage
 from polyqa.base.work import Failure, work_through
 from polyqa.lm.adapter import configured_adapter
@@ -68,92 +68,49 @@ def generate_questions(
     Raises
     ------
     PolyqaError
-        If passages fail one after the other, or the journal is of another corpus, language model or reader, or of other
-        settings.
+        If every passage fails, or passages fail one after the other, or the journal is of another language model or
+        reader, or of other settings.
     """
-    with open_journal(passages, str(lm.model), reader.name, settings, journal, step) as records:
-        if records.left:
-            here = partial(read_passage, lm=lm, reader=reader, settings=settings)
-            with elsewhere or nullcontext(here) as read:
-                work_through(records.left, read, lambda _, line: records.keep(line), at_once=threads, things="passages")
-        return records.finish()
-
-
-class GenerationJournal:
-    """The lines of `read_passage` so far; made by `open_journal`.
-
-    Attributes
-    ----------
-    left
-        The passages that the journal did not hold when it was opened.
-    """
-
-    def __init__(self, passages: Sequence[Passage], origin: Origin, ledger: Ledger, step: Callable[[], None]) -> None:
-        self._passages, self._origin, self._ledger, self._step = passages, origin, ledger, step
-        self._hashes = {passage.pid: corpus_fingerprint([passage]) for passage in passages}
-        self._done = {pid: line for pid, line in ledger if line["passage"] == self._hashes.get(pid)}
-        self._others = frozenset(pid for pid, _ in ledger) - self._hashes.keys()
-        self._last_failure: Failure | None = None
-        self.left = [passage for passage in passages if passage.pid not in self._done]
-        for _ in self._done:
+    origin = Origin(lm=str(lm.model), reader=reader.name, corpus=corpus_fingerprint(passages), **asdict(settings))
+    hashes = {passage.pid: corpus_fingerprint([passage]) for passage in passages}
+    last_failure: Failure | None = None
+    with open_ledger(journal, origin.model_dump(exclude={"corpus"})) as ledger:
+        # The corpus may have changed since: what the journal holds of passages that are as they were is good.
+        done = {pid: line for pid, line in ledger if line["passage"] == hashes.get(pid)}
+        others = frozenset(pid for pid, _ in ledger) - hashes.keys()
+        left = [passage for passage in passages if passage.pid not in done]
+        for _ in done:
             step()
 
-    def keep(self, line: Mapping[str, Any]) -> Failure | None:
-        """Take the line of a passage, and return why it failed if it did."""
-        pid = line["pid"]
-        if line["failed"]:
-            self._last_failure = Failure.model_validate(line["failed"])
-            self._step()
-            return self._last_failure
-        if pid not in self._done:
-            record = {**line, "passage": self._hashes[pid]}
-            self._ledger.keep(pid, record)  # first of all: if Ctrl-C comes meanwhile, the line is given once more
-            self._done[pid] = record
-            self._step()
-        return None
+        def keep(passage: Passage, line: dict[str, Any]) -> Failure | None:
+            nonlocal last_failure
+            pid = passage.pid
+            if line["failed"]:
+                last_failure = Failure.model_validate(line["failed"])
+                step()
+                return last_failure
+            if pid not in done:
+                record = {**line, "passage": hashes[pid]}
+                ledger.keep(pid, record)  # first of all: if Ctrl-C comes meanwhile, the line is given once more
+                done[pid] = record
+                step()
+            return None
 
-    def finish(self) -> Generation:
-        """Return the questions, in the order of the passages, with the counts.
-
-        Raises
-        ------
-        PolyqaError
-            If every passage has failed.
-        """
-        lines = [self._done[passage.pid] for passage in self._passages if passage.pid in self._done]
-        if self.left and not lines:
-            raise PolyqaError(f"Every passage failed: {self._last_failure}")
-        questions = _merge(lines)
-        counts = Counts(
-            passages=len(self._passages),
-            failed=len(self._passages) - len(lines),
-            **{name: sum(line[name] for line in lines) for name in ("answers", "generated", "verified", "revised")},
-            questions=len(questions),
-        )
-        return Generation(questions=questions, counts=counts, origin=self._origin, others=self._others)
-
-
-@contextmanager
-def open_journal(
-    passages: Sequence[Passage],
-    lm: str,
-    reader: str,
-    settings: QuestionSettings,
-    journal: Path,
-    step: Callable[[], None],
-) -> Iterator[GenerationJournal]:
-    """Open a journal for passages with distinct ids.
-
-    The corpus may have changed since the journal was begun: what it holds of passages that are as they were is good.
-
-    Raises
-    ------
-    PolyqaError
-        If the journal is of another language model or another reader, or was made with other settings.
-    """
-    origin = Origin(lm=lm, reader=reader, corpus=corpus_fingerprint(passages), **asdict(settings))
-    with open_ledger(journal, origin.model_dump(exclude={"corpus"})) as ledger:
-        yield GenerationJournal(passages, origin, ledger, step)
+        if left:
+            here = partial(read_passage, lm=lm, reader=reader, settings=settings)
+            with elsewhere or nullcontext(here) as read:
+                work_through(left, read, keep, at_once=threads, things="passages")
+    lines = [done[passage.pid] for passage in passages if passage.pid in done]
+    if left and not lines:
+        raise PolyqaError(f"Every passage failed: {last_failure}")
+    questions = _merge(lines)
+    counts = Counts(
+        passages=len(passages),
+        failed=len(passages) - len(lines),
+        **{name: sum(line[name] for line in lines) for name in ("answers", "generated", "verified", "revised")},
+        questions=len(questions),
+    )
+    return Generation(questions=questions, counts=counts, origin=origin, others=others)
 
 
 def corpus_fingerprint(passages: Sequence[Passage]) -> str:

@@ -18,6 +18,8 @@ from .plots import BLUE, GREY, check_format, new_figure, save_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_WINDOW = 20
+"""How many calls of the metric a curve averages."""
 _MARKS = {"dev": ("o", "dev"), "train": ("s", "train"), "held-out": ("^", "held out")}
 
 
@@ -116,15 +118,13 @@ def _percent(trial: Trial) -> float:
     return 100 * (trial.score or 0.0)
 
 
-def plot_curve(curve: Curve, path: str | Path, *, window: int = 20) -> Path:
+def plot_curve(curve: Curve, path: str | Path) -> Path:
     """Draw a learning curve: score against training examples, and the metric's calls beside it.
 
     Parameters
     ----------
     path
         ``.png``, ``.svg`` or ``.pdf``.
-    window
-        How many calls of the metric are averaged.
     """
     from matplotlib.figure import Figure
 
@@ -139,7 +139,7 @@ def plot_curve(curve: Curve, path: str | Path, *, window: int = 20) -> Path:
     left.set_xlabel("training examples (0: uncompiled)")
     left.set_ylabel(f"{label} on dev, 95% interval")
     if curve.tries:
-        size = min(window, len(curve.tries))
+        size = min(_WINDOW, len(curve.tries))
         calls = range(1, len(curve.tries) + 1)
         mean = [np.mean(curve.tries[max(0, call - size) : call]) for call in calls]
         right.plot(calls, curve.tries, ".", color=BLUE, alpha=0.25)

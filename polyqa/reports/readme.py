@@ -36,7 +36,7 @@ def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) ->
         Of the artifact, as it was given: it is loaded by that, unless it lies where names are looked up.
     """
     handle = _handle(Path(folder))
-    recipe = Recipe.of_card(card.recipe)
+    recipe = Recipe.model_validate({name: value for name, value in card.recipe.items() if name != "seed"})
     settings = card.settings | ({"reranker": card.reranker} if card.reranker else {})
     gains = {"dev": card.dev_gain, "test": card.test_gain}
     return render(

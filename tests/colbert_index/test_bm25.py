@@ -5,7 +5,6 @@ import pytest
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import BM25Retriever, ColBERTIndex
-from polyqa.colbert_index.bm25 import nearest_by_words
 
 FEW = [
     Passage(pid="a", title="Tea", text="Green tea is steamed."),
@@ -42,13 +41,6 @@ def test_a_passage_without_a_shared_word_is_left_out() -> None:
     assert retriever.search("glacier") == []
     assert retriever.search("the of and") == []
     assert retriever.search("") == []
-
-
-def test_texts_are_found_by_their_place() -> None:
-    texts = [passage.indexed_text for passage in FEW]
-    assert nearest_by_words(texts, ["copper kettle", "glacier"], 9) == [[2, 1], []]
-    assert nearest_by_words([], ["kettle"], 9) == [[]]
-    assert nearest_by_words(texts, [], 9) == []
 
 
 def test_titles_count_and_words_are_stemmed() -> None:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.outputs import score_outputs
 from polyqa.evaluation.progress import Display, showing
 from polyqa.evaluation.records import Record
-from polyqa.evaluation.runner import answer_one, run_program
+from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import LEDGER, PREDICTIONS, SETTINGS, SUMMARY, Run, line_of, open_run, read_records
 from polyqa.evaluation.scoring import Output, Scorer
 from polyqa.metrics.gold import Question
@@ -57,9 +58,11 @@ def answer(scorer: Scorer, nobody: dspy.LM, tmp_path: Path) -> Answer:
     """Evaluate a function in a folder of its own; the same folder each time."""
 
     def run(program: Callable[[str], Any] | dspy.Module, asked: list[Question], **changes: Any) -> Run:
-        given = {"lm": nobody, "scorer": scorer, "folder": tmp_path / "run", "identity": settings_of(len(asked))}
         ready = program if isinstance(program, dspy.Module) else Told(program)
-        return run_program(ready, asked, **{**given, "threads": 1, **changes})
+        given = {"lm": nobody, "scorer": scorer} | changes
+        one = partial(answer_one, ready, lm=given.pop("lm"), scorer=given.pop("scorer"))
+        place = {"folder": tmp_path / "run", "identity": settings_of(len(asked)), "threads": 1}
+        return run_answers(one, asked, **{**place, **given})
 
     return run
 
@@ -159,7 +162,8 @@ def test_a_program_that_says_nothing_gave_an_empty_answer(nothing: dspy.Predicti
 def test_a_reply_that_ends_inside_an_emoji_does_not_stop_the_run(scorer: Scorer, folder: Path) -> None:
     with scripted(lambda prompt: fields(answer="blue \ud83d")) as (lm, _):
         asked = questions(2)
-        run = run_program(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, identity=settings_of(2), threads=2)
+        one = partial(answer_one, ClosedBook(), lm=lm, scorer=scorer)
+        run = run_answers(one, asked, folder=folder, identity=settings_of(2), threads=2)
     assert [one.answer for one in run.records] == ["blue \ufffd", "blue \ufffd"]
     assert read_records(folder / PREDICTIONS) == list(run.records)
 
@@ -174,7 +178,8 @@ def test_callbacks_of_the_callers_context_hear_every_call(scorer: Scorer, folder
     heard = Count()
     with scripted(lambda prompt: fields(answer="blue")) as (lm, _), dspy.context(callbacks=[heard]):
         asked = questions(3)
-        run_program(ClosedBook(), asked, lm=lm, scorer=scorer, folder=folder, identity=settings_of(3), threads=2)
+        one = partial(answer_one, ClosedBook(), lm=lm, scorer=scorer)
+        run_answers(one, asked, folder=folder, identity=settings_of(3), threads=2)
     assert heard.calls == 3
 
 
@@ -544,7 +549,8 @@ def test_worse_programs_score_worse(scorer: Scorer, tmp_path: Path) -> None:
 
     def run(name: str) -> Run:
         settings = RunIdentity(program=name, lm=lm.model, reader=scorer.reader.name, questions="dev", n=len(asked))
-        return run_program(program, asked, lm=lm, scorer=scorer, folder=tmp_path / name, identity=settings, threads=1)
+        answer = partial(answer_one, program, lm=lm, scorer=scorer)
+        return run_answers(answer, asked, folder=tmp_path / name, identity=settings, threads=1)
 
     original = run("original")
     program.retriever = Half(program.retriever)

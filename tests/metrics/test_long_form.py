@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 from data_files import golden
+from memory_records import questions_from_records
 
-from polyqa.evaluation.loading import questions_from_records
 from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
 from polyqa.metrics.dr import corpus_dr, dr
 from polyqa.metrics.gold import Question, Reading

@@ -1,8 +1,7 @@
 import dspy
 import pytest
 
-from polyqa.base.errors import PolyqaError
-from polyqa.optimizers.recipes import RECIPES, RENAMED, recipe
+from polyqa.optimizers.recipes import RECIPES, recipe
 
 OWN = {"labels", "own-runs", "clauses", "chain"}
 
@@ -29,10 +28,3 @@ def test_optimizers_have_the_names_of_dspys_classes() -> None:
 )
 def test_the_runs_that_are_known_beforehand(name: str, runs: int, searches: tuple[str, ...]) -> None:
     assert (recipe(name).runs(90), recipe(name).searches) == (runs, searches)
-
-
-@pytest.mark.parametrize("former", list(RENAMED))
-def test_a_former_name_is_told_the_new_one(former: str) -> None:
-    with pytest.raises(PolyqaError, match=f"{former!r} is called {RENAMED[former]!r} now"):
-        recipe(former)
-    assert RENAMED[former] in RECIPES

@@ -41,9 +41,9 @@ def test_diva_answers_closed_book_when_the_passages_are_useless(diva: DIVA, embe
     assert "do not know" in result.answer
 
 
-def test_diversify_follows_equations_4_and_5(diva: DIVA) -> None:
+def test_covering_follows_equations_4_and_5(diva: DIVA) -> None:
     pseudo = ["When was the ship Titanic launched?", "When did the musical Titanic open on Broadway?"]
-    passages = diva.diversify(QUESTION, pseudo)
+    passages = diva.covering(diva.search(QUESTION), pseudo)
     candidates = diva.retriever.search(QUESTION, diva.candidates)
     relevance = diva.reranker.score(pseudo, candidates)
     union = set()

@@ -28,7 +28,7 @@ from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.progress import Display, showing
 from polyqa.evaluation.records import Record
-from polyqa.evaluation.runner import run_program
+from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import LEDGER, read_identity
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.loading import load, warm_up
@@ -117,7 +117,8 @@ def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
 
     def run(name: str) -> None:
         with showing(Counting(folder / "counted")):
-            run_program(program, questions, lm=lm, scorer=scorer, folder=folder / name, identity=identity, threads=2)
+            answer = partial(answer_one, program, lm=lm, scorer=scorer)
+            run_answers(answer, questions, folder=folder / name, identity=identity, threads=2)
 
     undisturbed(partial(run, "whole"), folder)
     seen: list[int] = []

@@ -130,7 +130,7 @@ def _stored_writing(version: bytes, fresh: Callable[..., Any], kind: str) -> Cal
     def stored(self: Writer, items: Sequence[Any]) -> Any:
         if self.name != EMBEDDED_WRITER:
             return fresh(self, items)
-        model = version + f"{kind} {self.beams}".encode()
+        model = version + kind.encode()
         return STORE.results(model, items, lambda missing: fresh(self, missing))
 
     return stored

@@ -3,18 +3,18 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.rows import Record, excerpt, folded, problem, rows_in_memory
+from polyqa.base.rows import Record, excerpt, folded, problem
 from polyqa.base.text import counted
 from polyqa.metrics.gold import Question
 
 from .fields import QuestionRecord
-from .formats import SHAPE, Format, detect_format, named_format
+from .formats import Format, detect_format, named_format
 from .plain import DPRRecord
 
 _WITH_PASSAGES = {"ctxs", "positive_ctxs"}  # of DPR
@@ -54,35 +54,23 @@ class Loaded:
         return "; ".join([*parts, self.hint] if self.hint else parts)
 
 
-def questions_from_records(records: Any, *, format: str | None = None, origin: str = "the records") -> list[Question]:
-    """Return the questions of records that are in memory already, such as the rows of a ``datasets.Dataset``.
+def convert(records: Iterable[Record], format: str | None, origin: str) -> Loaded:
+    """Return the questions of records, in order; ids are the records' own, or their numbers, starting at 1.
 
     Parameters
     ----------
     records
-        Mappings of one format, or a data frame, or what else `polyqa.base.rows.rows_in_memory` takes; an object of
-        lists counts as a list of objects, as Hugging Face stores it.
+        Of one format; an object of lists counts as a list of objects, as Hugging Face stores it.
     format
         A name in ``FORMATS``; told from the first record's keys if not given.
     origin
         What messages call the records.
 
-    Returns
-    -------
-    list of Question
-        In order; ids are the records' own, or their numbers, starting at 1.
-
     Raises
     ------
     PolyqaError
-        If there is no record, one is of another schema (it is numbered from 1 and shown), or an id repeats.
+        If there is no record, one is of another schema (it is shown), or an id repeats.
     """
-    rows = [replace(row, where=f"{origin}: record {n}") for n, row in enumerate(rows_in_memory(records, SHAPE), 1)]
-    return convert(rows, format, origin).questions
-
-
-def convert(records: Iterable[Record], format: str | None, origin: str) -> Loaded:
-    """Return the questions of records; parameters and errors as of `questions_from_records`."""
     rows = list(unnested(records))
     if not rows:
         raise problem(origin, "there is no question in it")

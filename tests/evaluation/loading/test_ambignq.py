@@ -1,9 +1,9 @@
 from typing import Any
 
 import pytest
+from memory_records import questions_from_records
 from refusals import told
 
-from polyqa.evaluation.loading import questions_from_records
 from polyqa.metrics.gold import Question, Reading
 
 ASKED = "Who won the cup?"

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from memory_records import questions_from_records
 from refusals import told
 
-from polyqa.evaluation.loading import FORMATS, questions_from_records
+from polyqa.evaluation.loading import FORMATS
 from polyqa.metrics.gold import Document, Question, Reading
 
 RECORDS: dict[str, dict[str, Any]] = {

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from memory_records import questions_from_records
 
 from polyqa.base.errors import PolyqaError
-from polyqa.evaluation.loading import FORMATS, load_questions, questions_fingerprint, questions_from_records
+from polyqa.evaluation.loading import FORMATS, load_questions, questions_fingerprint
 from polyqa.metrics.gold import Question
 
 KEYS = [

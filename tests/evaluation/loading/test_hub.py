@@ -4,10 +4,11 @@ from typing import Any
 
 import datasets
 import pytest
+from memory_records import questions_from_records
 from refusals import told
 
 from polyqa.base.errors import PolyqaError
-from polyqa.evaluation.loading import load_questions, questions_from_records
+from polyqa.evaluation.loading import load_questions
 
 Write = Callable[..., Path]
 SINGLE = {"type": "singleAnswer", "answer": ["Ann"]}

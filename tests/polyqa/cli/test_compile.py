@@ -202,7 +202,6 @@ def test_sizes_draw_a_learning_curve(
     ("words", "told"),
     [
         (["compile", "--out", "x", "--recipe", "magic", "--yes"], "no recipe 'magic'"),
-        (["compile", "--out", "x", "--recipe", "mipro", "--yes"], "'mipro' is called 'miprov2' now"),
         (["compile", "--out", "x", "--recipe", "gepa", "--prompt-lm", "polyqa/extractive", "--yes"], "cannot write"),
         (["compile", "--out", "x", "--recipe", "knn", "--threshold", "0.9"], "no use for a threshold (--threshold)"),
         (["compile", "--out", "x", "--measure", "bleu"], "one of dr, disambig_f1, f1_answer"),

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from polyqa.artifacts.store import README, artifact_names, compiled_home, find_artifact, read_artifact
-from polyqa.optimizers.recipes import RECIPES, Recipe
+from polyqa.optimizers.recipes import RECIPES
 from polyqa.reports.readme import artifact_readme
 
 
@@ -64,12 +64,3 @@ def test_names_are_told_only_where_they_are_found(monkeypatch: pytest.MonkeyPatc
     assert told("compiled/rac")[0] == 'program = polyqa.load("compiled/rac")'
     monkeypatch.chdir("/")
     assert told("rac")[0] == 'program = polyqa.load("./rac")'
-
-
-def test_cards_with_former_names_of_optimizers_are_read() -> None:
-    card = read_artifact("rac-homonyms-local").card
-    step = {"name": "bootstrap", "optimizer": "few-shot", "summary": "s"}
-    for recipe in (step, {"name": "both", "optimizer": "chain", "steps": [step]}):
-        older = card.model_copy(update={"recipe": {**recipe, "seed": 0}})
-        assert f"{recipe['name']}: " in artifact_readme(older, {}, "mine/oc")
-        assert Recipe.of_card(older.recipe).gathers
