@@ -13,7 +13,9 @@ from .spanwise import VERIFYING, Finding
 from .steps import ask, drive
 
 JUDGED = 0.9
-"""How far such a model is to trust a question (TODO)."""
+"""The least trust of such a model that is enough: of 55 questions labelled by hand one of 34 above it was bad, of the
+others half (``lab/log.md``).
+"""
 
 
 def trust_in_questions(
