@@ -53,11 +53,6 @@ _QUOTED = 320  # characters of a sentence that are quoted
 _SCRAP = 140  # of what is no sentence, as a menu or a list
 # The probability from which on a finding is told in the model's words: it words one that does not answer as if it did.
 _WORDED = 0.6
-# What a further finding needs: six tenths of the surest one's probability, at the default certainty. A second one of a
-# passage has about a quarter of the odds: of those between 0.4 and 0.8 a fifth were right, of the first of each passage
-# half (79 questions of three sets; lab/log.md).
-_BESIDE = 1.5
-_FURTHER = 0.27
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
 VERIFYING: Mapping[str, Any] = {
     "demos": [],
@@ -71,7 +66,7 @@ They were trained for the first word alone; the grammar ends the reply there and
 
 @dataclass(frozen=True)
 class Weights:
-    """What makes a probability of what is known of a finding: a logistic regression.
+    """What makes a probability of what is known of a finding: a logistic regression, and what a further finding needs.
 
     Attributes
     ----------
@@ -83,20 +78,27 @@ class Weights:
         Of the passage's score, as a share of that of the best passage.
     margin
         Of the reader's score of the answer less that of no answer.
+    further
+        What the odds of a second finding of a passage are multiplied by.
+    beside
+        How much more than the first finding a further one needs, times the surest one's probability; 1 at least in all.
     """
 
     bias: float
     yes: float
     share: float
     margin: float
+    further: float = 1.0
+    beside: float = 0.0
 
 
 # Fitted on development questions; the label is whether the answer is one of the gold ones. PROMPTED: 54 questions of
 # the shipped corpus and 25 of ASQA; on either alone the weights are much the same. TUNED: 444 questions of eight sets
 # that weigh the same (`lab/README.md`, what training brings); the bias is higher by 0.2 than fitted, which makes the
-# probabilities around 0.4 true, where it is decided what is told.
+# probabilities around 0.4 true, where it is decided what is told. Of second findings of a passage between 0.4 and 0.8 a
+# fifth were right, of first ones half (79 questions of three sets; `lab/log.md`).
 PROMPTED = Weights(bias=-4.0, yes=0.8, share=2.8, margin=0.2)
-TUNED = Weights(bias=-0.85, yes=0.6, share=1.1, margin=0.1)
+TUNED = Weights(bias=-0.85, yes=0.6, share=1.1, margin=0.1, further=0.27, beside=1.5)
 
 
 @dataclass(frozen=True)
@@ -188,9 +190,9 @@ class Spanwise(RetrievingProgram):
     reader
         Marks the pieces.
     certainty
-        The probability from which on a finding is a reading, in [0, 1]; beside a surer one it takes more, up to half as
-        much again. From half of it on the likeliest one is a reading all the same, and the answer ends with the
-        sentences of the two likeliest others, as less certain.
+        The probability from which on a finding is a reading, in [0, 1]; with trained weights it takes more beside a
+        surer one, up to half as much again. From half of it on the likeliest one is a reading all the same, and the
+        answer ends with the sentences of the two likeliest others, as less certain.
     """
 
     paper_sampling = GREEDY_SAMPLING
@@ -233,7 +235,7 @@ class Spanwise(RetrievingProgram):
             (finding.probability(probability_of_yes(verdict, verdict.holds), weights), finding)
             for finding, verdict in zip(marked, verdicts, strict=True)
         ]
-        kept, doubtful = self._kept(judged)
+        kept, doubtful = self._kept(judged, weights)
         answer, readings, told = NOTHING_FOUND, list[Interpretation](), dspy.Prediction(interpretations=[], answer="")
         if sure := [finding for probability, finding in kept if probability >= _WORDED]:
             lines = [finding.render() for finding in sure]
@@ -286,7 +288,9 @@ class Spanwise(RetrievingProgram):
             ]
         return marked
 
-    def _kept(self, judged: Sequence[tuple[float, Finding]]) -> tuple[list[tuple[float, Finding]], list[Finding]]:
+    def _kept(
+        self, judged: Sequence[tuple[float, Finding]], weights: Weights
+    ) -> tuple[list[tuple[float, Finding]], list[Finding]]:
         """Return the findings that are told and those that are told as doubtful, the likeliest first.
 
         Of several that repeat an answer there is one.
@@ -298,8 +302,8 @@ class Spanwise(RetrievingProgram):
             if probability < self.certainty / 2 or repeats(finding.answer, [other.answer for other in told]):
                 continue
             if any(other.passage.pid == finding.passage.pid for other in told):
-                probability = _with_odds(probability, _FURTHER)
-            if not kept or probability >= self.certainty * max(1.0, _BESIDE * kept[0][0]):
+                probability = _with_odds(probability, weights.further)
+            if not kept or probability >= self.certainty * max(1.0, weights.beside * kept[0][0]):
                 kept.append((probability, finding))
             else:
                 doubtful.append(finding)

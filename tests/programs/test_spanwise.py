@@ -20,7 +20,7 @@ from polyqa.models.spans import Span
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import Spanwise
 from polyqa.programs.citation import LESS_CERTAIN
-from polyqa.programs.spanwise import NOTHING_FOUND, TUNED, VERIFYING, Finding, _complete
+from polyqa.programs.spanwise import NOTHING_FOUND, PROMPTED, TUNED, VERIFYING, Finding, Weights, _complete
 
 FILM = Passage(pid="film", title="Titanic (1953 film)", text="It was released in April 1953. It won an Oscar in 1954.")
 SHIP = Passage(pid="ship", title="RMS Titanic", text="The liner was launched on 31 May 1911. She sank in 1912.")
@@ -196,20 +196,20 @@ class Sure:
 
 
 def test_doubt_is_measured_where_the_model_tells_it() -> None:
-    lm = RecentLM("tests/sure", engine=Sure(lambda text: 0.9 if "| April 1953" in text else 0.6), cache=False)
+    lm = RecentLM("tests/sure", engine=Sure(lambda text: 0.9 if "| April 1953" in text else 0.5), cache=False)
     lm.gives_probabilities = True
     with dspy.context(lm=lm):
         result = program(FILM, SHIP)(question=QUESTION)
     assert [one.answer for one in result.interpretations] == ["April 1953", "31 May 1911"]
     first, second = result.probabilities
     assert first == pytest.approx(Finding(FILM, 0, "", 1.0, 8.0).probability(0.91 / 1.01), abs=1e-3)
-    assert second == pytest.approx(Finding(SHIP, 0, "", 0.9, 8.0).probability(0.61 / 1.01), abs=1e-3)
+    assert second == pytest.approx(Finding(SHIP, 0, "", 0.9, 8.0).probability(0.51 / 1.01), abs=1e-3)
 
 
-def kept(*judged: tuple[float, Passage, str]) -> tuple[list[tuple[float, str]], list[str]]:
+def kept(*judged: tuple[float, Passage, str], weights: Weights = TUNED) -> tuple[list[tuple[float, str]], list[str]]:
     """Return what is told of findings, with probabilities, and what is told as less certain."""
     findings = [(probability, Finding(passage, 0, answer, 1.0, 8.0)) for probability, passage, answer in judged]
-    told, doubtful = program()._kept(findings)
+    told, doubtful = program()._kept(findings, weights)
     return [(round(probability, 2), one.answer) for probability, one in told], [one.answer for one in doubtful]
 
 
@@ -224,6 +224,12 @@ def test_a_second_answer_of_a_passage_is_less_likely() -> None:
 def test_beside_a_sure_answer_it_takes_more() -> None:
     assert kept((0.5, FILM, "1953"), (0.5, SHIP, "1911")) == ([(0.5, "1953"), (0.5, "1911")], [])
     assert kept((0.95, FILM, "1953"), (0.5, SHIP, "1911")) == ([(0.95, "1953")], ["1911"])
+
+
+def test_without_trained_weights_a_further_answer_needs_no_more() -> None:
+    judged = (0.95, FILM, "1953"), (0.5, SHIP, "1911"), (0.45, FILM, "1954")
+    told = [(probability, answer) for probability, _, answer in judged]
+    assert kept(*judged, weights=PROMPTED) == (told, [])
 
 
 def test_answers_that_share_a_word_are_two() -> None:
