@@ -134,13 +134,12 @@ class Finding:
     def quoted(self) -> str:
         """The sentence as an answer quotes it; of one that is very long, or is none, what is near."""
         sentence = sentence_at(self.passage.text, self.start)
-        whole = ends(sentence.text) and not sentence.text[0].islower()
-        return around(sentence, self.start, _QUOTED if whole else _SCRAP)
+        return around(sentence, self.start, _QUOTED if _is_sentence(sentence.text) else _SCRAP)
 
     @property
     def reads_well(self) -> bool:
         """Whether what is quoted is a sentence, as no menu, caption or list of names is."""
-        return ends(self.quoted) and not (self.quoted.startswith("…") or self.quoted[0].islower())
+        return _is_sentence(self.quoted)
 
     def render(self) -> str:
         """Return the line that stands for this finding in a prompt."""
@@ -309,6 +308,12 @@ class Spanwise(RetrievingProgram):
                 doubtful.append(finding)
         kept.sort(key=lambda one: -one[0])
         return kept[:_MOST], doubtful[: min(_DOUBTFUL, max(0, _MOST - len(kept)))]
+
+
+def _is_sentence(text: str) -> bool:
+    """Return whether a text ends as a sentence does and begins as one: no scrap such as ", the umpire, left."."""
+    first = text.lstrip("\"“‘'([«¿¡")[:1]
+    return ends(text) and first.isalnum() and not first.islower()
 
 
 def _with_odds(probability: float, times: float) -> float:

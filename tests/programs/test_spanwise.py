@@ -418,6 +418,8 @@ def test_a_menu_is_not_told_as_less_certain() -> None:
         ("Élie died (in 1912).", True),
         ("of 1957 Contact", False),
         ("in 1957.", False),
+        (", the umpire, left in 1957.", False),
+        ("“Élie” died in 1912.", True),
     ],
 )
 def test_what_reads_well_is_a_sentence_of_any_language(text: str, well: bool) -> None:
