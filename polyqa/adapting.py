@@ -38,6 +38,7 @@ from polyqa.questions import Counts, Generation, generate_questions
 from polyqa.questions.namesakes import AskedOfNamesakes, ask_namesakes, namesakes
 from polyqa.questions.training_set import (
     TRUSTED,
+    Trust,
     independent_groups,
     pick_passages,
     split_questions,
@@ -322,16 +323,17 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
     with display().passages(len(passages)) as step:
         made = _generated(passages, models, out, threads, step)
     asked: list[AskedOfNamesakes] = []
-    trust, trusted = None, TRUSTED
-    if isinstance(engine, ExtractiveEngine):
-        trust = engine.trust
-    else:
+    trust: Trust | None = None
+    trusted = TRUSTED
+    if fluent := not isinstance(engine, ExtractiveEngine):
         keeping = lm.copy(cache=True)  # with all others of this folder: what was asked is not asked again
         pairs = namesakes(passages)
         with display().runs(len(pairs), "namesakes") as step:
             asked = ask_namesakes(pairs, keeping, threads=threads, step=step)
         if getattr(lm, "verifies_findings", False):
             trust, trusted = partial(_judged, lm=keeping), JUDGED
+    else:
+        trust = engine.trust
     usable = training_questions(
         made.questions,
         passages,
@@ -342,7 +344,7 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
         seed=budget.seed,
         asked=asked,
         trust_read=embedded_engine().trust,
-        fluent=not isinstance(engine, ExtractiveEngine),
+        fluent=fluent,
     )
     dropped = [asdict(one) for one in usable.dropped]
     for file, value in ((QUESTIONS, _records(usable.questions)), (DROPPED, dropped)):

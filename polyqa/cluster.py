@@ -11,14 +11,13 @@ import os
 import signal
 import socket
 import threading
-import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -80,28 +79,18 @@ class _Worker:
 
 
 class Workers(Generic[Item, Result]):
-    """The workers of `on_ray`. Pickled, it reaches the same workers from anywhere on the cluster.
+    """The workers of `on_ray`.
 
     Ray starts a lost worker again, elsewhere if need be, and asks it again what it had been asked.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self._names = tuple(names)
+    def __init__(self, actors: Sequence[Any]) -> None:
+        self.actors = actors
         self._busy: Counter[int] = Counter()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._names)
-
-    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
-        return type(self), (self._names,)
-
-    @cached_property
-    def actors(self) -> list[Any]:
-        """The workers, by their names: a handle in the arguments of another worker keeps that from being restarted."""
-        import ray
-
-        return [ray.get_actor(name) for name in self._names]
+        return len(self.actors)
 
     async def call(self, item: Item) -> Result:
         """Have the least busy worker work on an item.
@@ -161,7 +150,7 @@ class Workers(Generic[Item, Result]):
 
 @contextmanager
 def on_ray(
-    make: Callable[[], Callable[[Item], Any]] | Sequence[Callable[[], Callable[[Item], Any]]],
+    make: Callable[[], Callable[[Item], Any]],
     ray_settings: Ray,
     *,
     at_once: int,
@@ -172,7 +161,7 @@ def on_ray(
     ----------
     make
         Called once in every worker; returns what is called, or awaited, with every item. It must be importable there,
-        such as a `functools.partial` of a module's function. A sequence has one for each worker.
+        such as a `functools.partial` of a module's function.
     ray_settings
         The cluster.
     at_once
@@ -183,17 +172,13 @@ def on_ray(
     PolyqaError
         If there is no Ray, no cluster, or a worker cannot load what it works with.
     """
-    makes = [make] * ray_settings.workers if callable(make) else make
+    count = ray_settings.workers
     with cluster(ray_settings) as ray:
         cpus = ray.cluster_resources().get("CPU", 0)
-        if cpus < len(makes):  # Ray would wait for more for ever
-            raise PolyqaError(f"The cluster has {cpus:g} CPUs, too few for {len(makes)} workers, which take one each.")
+        if cpus < count:  # Ray would wait for more for ever
+            raise PolyqaError(f"The cluster has {cpus:g} CPUs, too few for {count} workers, which take one each.")
         worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_RETRIES, max_concurrency=at_once)(_Worker)
-        names = [f"polyqa-{uuid.uuid4().hex}" for _ in makes]
-        actors = [
-            worker.options(name=name).remote(worker_make, at_once)
-            for name, worker_make in zip(names, makes, strict=True)
-        ]
+        actors = [worker.remote(make, at_once) for _ in range(count)]
         try:
             try:
                 ray.get([actor.ready.remote() for actor in actors])
@@ -202,7 +187,7 @@ def on_ray(
                     f"A worker of the cluster cannot start: {_last_line(error)} Every machine of the cluster needs the "
                     "same polyqa, and the index under the same path."
                 ) from error
-            yield Workers(names)
+            yield Workers(actors)
         finally:
             for actor in actors:
                 ray.kill(actor)

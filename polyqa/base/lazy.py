@@ -6,8 +6,10 @@ from importlib import import_module
 from typing import Any
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the ``__getattr__`` and ``__dir__`` of a package whose names are imported on first use (PEP 562).
+def lazy_names(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names are imported on first use (PEP 562).
 
     Parameters
     ----------
@@ -29,4 +31,4 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
         module, own_name = places[name]
         return getattr(import_module(module, package), own_name)
 
-    return getattribute, lambda: sorted({*vars(sys.modules[package]), *places})
+    return getattribute, lambda: sorted({*vars(sys.modules[package]), *places}), sorted(places)

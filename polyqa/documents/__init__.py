@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from polyqa.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .folder import Documents, holds_documents
-    from .splitting import Splitter, split_passages
-    from .syncing import Synced, sync_index
+    from .folder import Documents as Documents
+    from .folder import holds_documents as holds_documents
+    from .splitting import Splitter as Splitter
+    from .splitting import split_passages as split_passages
+    from .syncing import Synced as Synced
+    from .syncing import sync_index as sync_index
 
-__getattr__, __dir__ = lazy_names(
+__getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         ".folder": "Documents holds_documents",
@@ -20,4 +23,3 @@ __getattr__, __dir__ = lazy_names(
         ".syncing": "Synced sync_index",
     },
 )
-__all__ = ["Documents", "Splitter", "Synced", "holds_documents", "split_passages", "sync_index"]

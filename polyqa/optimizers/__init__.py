@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 from polyqa.base.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .compiler import Compiled
-    from .compiler import compile_program as compile
-    from .plan import Plan
-    from .recipes import RECIPES, Recipe, recipe
+    from .compiler import Compiled as Compiled
+    from .compiler import compile_program as compile  # noqa: F401  exported below
+    from .plan import Plan as Plan
+    from .recipes import RECIPES as RECIPES
+    from .recipes import Recipe as Recipe
+    from .recipes import recipe as recipe
 
-__getattr__, __dir__ = lazy_names(
+__getattr__, __dir__, __all__ = lazy_names(
     __name__, {".compiler": "Compiled compile=compile_program", ".plan": "Plan", ".recipes": "RECIPES Recipe recipe"}
 )
-__all__ = ["RECIPES", "Compiled", "Plan", "Recipe", "compile", "recipe"]

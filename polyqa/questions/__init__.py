@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from .types import Generation as Generation
     from .types import QuestionSettings as QuestionSettings
 
-_HOMES = {
-    ".build": "build_questions locally",
-    ".database": "QuestionDatabase questions_path",
-    ".generation": "generate_questions",
-    ".retriever": "QuestionRetriever",
-    ".types": "Counts FoundQuestion GeneratedQuestion Generation QuestionSettings",
-}
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
-__all__ = sorted(" ".join(_HOMES.values()).split())
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        ".build": "build_questions locally",
+        ".database": "QuestionDatabase questions_path",
+        ".generation": "generate_questions",
+        ".retriever": "QuestionRetriever",
+        ".types": "Counts FoundQuestion GeneratedQuestion Generation QuestionSettings",
+    },
+)

@@ -1,7 +1,7 @@
 """Worked examples for the calls that make questions of passages.
 
 Without them a small model copies the prompt in place of an answer: of 16 passages a 1.5B model named no span, with them
-some 70. The passages and all words are our own; what they say is common knowledge that does not change.
+66. The passages and all words are our own; what they say is common knowledge that does not change.
 """
 
 from typing import Any

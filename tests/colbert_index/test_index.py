@@ -80,7 +80,11 @@ def test_a_long_query_is_cut(index: ColBERTIndex) -> None:
     assert index.search(query, k=5) == index.search(query + "violin tea glacier", k=5)
 
 
-def test_in_fewer_cells_all_are_found_all_the_same(index: ColBERTIndex) -> None:
+def test_fewer_cells_offer_other_candidates_and_all_are_found_all_the_same(index: ColBERTIndex) -> None:
+    few, many = (
+        ColBERTIndex(index.path, search_settings=SearchSettings(ncells, ndocs=5, candidates=5)) for ncells in (1, 8)
+    )
+    assert any(few.search(query, k=5) != many.search(query, k=5) for query in QUERIES)
     narrow = ColBERTIndex(index.path, search_settings=SearchSettings(ncells=1))
     for query, pid in QUERIES.items():
         found = narrow.search(query, k=40)

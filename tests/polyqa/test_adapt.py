@@ -1,4 +1,5 @@
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -6,15 +7,21 @@ from pathlib import Path
 
 import killed_adapts
 import pytest
+from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
 from openai_server import serve
+from scripted_engine import prompt_of
 
 import polyqa
 from polyqa import adapt
+from polyqa.adapting import _made_questions
 from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import checkpoint_home
 from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
+from polyqa.lm.client import RecentLM
+from polyqa.questions import training_set
 
 Run = Callable[..., tuple[int, str, str]]
 CORPUS = Path(__file__).parents[1] / "questions" / "corpus.jsonl"
@@ -47,6 +54,47 @@ def test_the_shipped_test_corpus_is_sound() -> None:
     assert len({record["id"] for record in records}) == len(records) == len({record["title"] for record in records})
     for record in records:
         assert 50 <= len(record["text"].split()) <= 90, record["id"]
+
+
+class Writer:
+    """Asks two questions of a passage, and is sure of the answer that is a year."""
+
+    def complete(self, request: Request) -> Response:
+        prompt, text, tokens = prompt_of(request), "", ()
+        if "answers" in prompt.output_fields:
+            text = "1998\nIda Berg"
+        elif "finding" in prompt.inputs:
+            yes = 0.97 if prompt.inputs["finding"].endswith("| 1998") else 0.3
+            tokens = (
+                TokenLogprob(
+                    "Yes", math.log(yes), top=(TopLogprob("Yes", math.log(yes)), TopLogprob("No", math.log(1 - yes)))
+                ),
+            )
+            text = "Yes"
+        elif "revised_question" in prompt.output_fields:
+            text = prompt.inputs["question"]
+        elif prompt.inputs["answer"] == "1998":
+            text = "In which year did the Kestrel mill commence its output?"
+        else:
+            text = "Who designed the Kestrel mill?"
+        return Response(None, request.model, Message.assistant(text), "stop", Usage(), tokens or None)
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_model_with_weights_judges_what_it_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training_set, "_FEW", 1)
+    passage = Passage(
+        pid="k", title="Kestrel mill", text="Ida Berg designed the Kestrel mill. It began to work in 1998."
+    )
+    lm = RecentLM("tests/writer", engine=Writer(), cache=False)
+    lm.gives_probabilities = lm.verifies_findings = True
+    made = _made_questions([passage], polyqa.Models(lm=lm), tmp_path, polyqa.Budget(threads=1), "mill")
+    assert [question.question for question in made.questions] == [
+        "In which year did the Kestrel mill commence its output?"  # spared the rules: "output" is not in the passage
+    ]
+    assert made.dropped == {"the model that asked it does not trust it": 1}
 
 
 @pytest.mark.slow
