@@ -41,7 +41,7 @@ class Recipe(BaseModel):
         where they gain; ``chain``: the recipes of ``steps``, one after the other.
     k
         For ``labels`` and ``own-runs``: how many demos of the pool a call shows, picked by kNN; ``None`` shows
-        ``shown`` of them, always the same, drawn with the seed.
+        ``shown`` of them, always the same, drawn with the seed (`compiler.drawn_demos`).
     shown
         See ``k``.
     predictors
@@ -175,7 +175,11 @@ def _chain(name: str, summary: str, *steps: Recipe) -> Recipe:
 
 
 _ALL = (
-    Recipe(name="labeled-few-shot", summary="five labelled demos, the same for every question", optimizer="labels"),
+    Recipe(
+        name="labeled-few-shot",
+        summary="five labelled demos, the same for every question; four have several readings",
+        optimizer="labels",
+    ),
     _KNN,
     Recipe(
         name="bootstrap-few-shot",

@@ -1,4 +1,5 @@
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,11 +9,14 @@ from typing import Any
 import dspy
 import killed_compiles
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import polyqa
 from polyqa.artifacts.state import dump_program
 from polyqa.metrics.gold import Question, Reading
 from polyqa.optimizers import Compiled, Recipe, recipe
+from polyqa.optimizers.compiler import drawn_demos
 from polyqa.optimizers.plan import check_disjoint, check_writer
 from polyqa.programs import SelfRAG
 
@@ -55,6 +59,26 @@ def test_demos_come_from_train_only_and_hold_the_fields_of_their_predictor(
 def test_the_same_seed_gives_the_same_program(rac: dspy.Module, compiled: Compile) -> None:
     states = [dump_program(compiled(rac, FEW, str(run), seed=seed).program) for run, seed in enumerate((1, 1, 2))]
     assert states[0] == states[1] != states[2]
+
+
+@given(
+    kinds=st.lists(st.integers(1, 4), max_size=30),
+    shown=st.integers(1, 10),
+    seed=st.integers(0, 9),
+)
+def test_four_of_five_drawn_demos_have_several_readings(kinds: list[int], shown: int, seed: int) -> None:
+    pool = [{"question": str(number), "interpretations": [{}] * kind} for number, kind in enumerate(kinds)]
+    drawn = drawn_demos(pool, shown, random.Random(seed))
+    assert len({demo["question"] for demo in drawn}) == len(drawn) == min(shown, len(pool))
+    plain, plain_drawn = (sum(len(demo["interpretations"]) == 1 for demo in demos) for demos in (pool, drawn))
+    least = shown - (len(pool) - plain)
+    assert plain_drawn == (min(max(shown // 5, least), plain) if len(pool) > shown else plain)
+
+
+def test_demos_without_readings_are_drawn_as_they_come() -> None:
+    pool = [{"question": str(number), "supported": "Yes"} for number in range(9)]
+    draws = {tuple(demo["question"] for demo in drawn_demos(pool, 5, random.Random(seed))) for seed in range(20)}
+    assert len(draws) == 20
 
 
 def test_sets_that_share_a_question_are_refused(
