@@ -3,7 +3,7 @@
 python -m lab.confidence collect --data ../shared/data --out runs/confidence.jsonl
 python -m lab.confidence fit runs/confidence.jsonl [--json lab/results/confidence.json] [--plot docs/risk_coverage.svg]
 
-`collect` asks `rac` over five small corpora (see `lab.unanswerable`); the same command goes on. `fit` fits the weights
+`collect` asks `rac` over five small corpora (see `lab.corpora`); the same command goes on. `fit` fits the weights
 by leaving each corpus out in turn, and tables what that gives on the one left out.
 """
 
@@ -29,8 +29,8 @@ from polyqa.metrics.agreement import agree
 from polyqa.models import SpanReader
 from polyqa.reports.plots import BLUE, GREY, ORANGE, new_figure, save_figure
 
-from .results import JsonFile, Measured, Table, command_line, report, today
-from .unanswerable import WRITTEN, Asked, Corpus, corpora
+from .corpora import WRITTEN, Asked, Corpus, corpora
+from .results import JsonFile, Program, Seed, Table, report
 
 app = typer.Typer(add_completion=False)
 FEATURES = tuple(WEIGHTS)
@@ -60,9 +60,9 @@ class Everything:
 def collect(
     data: Annotated[Path, typer.Option(help="The folder of the data sets.")],
     out: Annotated[Path, typer.Option(help="File of lines; those that are there already are kept.")],
-    program: Annotated[str, typer.Option(help="What is asked.")] = "rac",
+    program: Program = "rac",
     count: Annotated[int, typer.Option(help="Answerable questions of each corpus.")] = 40,
-    seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
+    seed: Seed = 0,
     seconds: Annotated[float, typer.Option(help="After which it stops; the same command goes on.")] = 1e9,
 ) -> None:
     """Ask a program, and keep the signs of each reading and whether it is right."""
@@ -244,33 +244,22 @@ def fit(
     least = least_of(judge(told, weights, bias))
     rows.append(row("all, fitted on all", judge(told, weights, bias), least))
     values = {"bias": bias, **dict(zip(FEATURES, weights.tolist(), strict=True)), "least": least}
-    heads = [
-        "left out",
-        "answerable",
-        "right answers",
-        "kept",
-        "right ones kept",
-        "unanswerable",
-        "not answered",
-    ]
+    heads = ["left out", "answerable", "right answers", "kept", "right ones kept", "unanswerable", "not answered"]
     kinds = [[kind or "answerable", *_kind(judged, kind, least)] for kind in dict.fromkeys(one.kind for one in told)]
-    readings = sum(len(one.right) for one in told)
-    measured = Measured(
-        about=f"`rac` with polyqa/extractive, reader polyqa-minilm-reader; {len(told)} questions over {len(names)} "
-        f"corpora, {readings} readings, each corpus judged by what was fitted on the others; {today()}.",
-        command=command_line("lab.confidence fit", {"": lines.name}),
-        tables={
+    of_kinds = ["kind", "questions", "answered without limits", "answered", "answered or unsure"]
+    report(
+        f"`rac` with polyqa/extractive, reader polyqa-minilm-reader; {len(told)} questions over {len(names)} corpora, "
+        f"{sum(len(one.right) for one in told)} readings, each corpus judged by what was fitted on the others",
+        {
             "": Table(heads=["readings, least sure first", "predicted", "right"], rows=_calibration(judged)),
             "corpora": Table(heads=heads, rows=rows),
-            "kinds": Table(
-                heads=["kind", "questions", "answered without limits", "answered", "answered or unsure"], rows=kinds
-            ),
+            "kinds": Table(heads=of_kinds, rows=kinds),
             "levels": Table(heads=["surest reading", "answers", "right"], rows=_levels(judged)),
         },
+        json_file,
         values={name: round(value, 3) for name, value in values.items()},
     )
-    typer.echo(json.dumps(measured.values))
-    report(measured, json_file)
+    typer.echo(json.dumps(values))
     if plot is not None:
         draw(told, judged, plot)
 

@@ -28,13 +28,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import track
 
 from polyqa.cli.app import app as polyqa
 from polyqa.cli.app import fail
 
-from ..results import JsonFile, Measured, Table, command_line, merged, report, stored_tables, today
+from ..results import JsonFile, Seed, Table, merged, report, stored_tables, tracked
 from .damage import Subject, trial, undamaged
 from .forks import ended, fork, said
 
@@ -157,7 +155,7 @@ def _trials(
     """Disturb every command so often; return the counts, and add to what went wrong."""
     draws = {name: random.Random(f"{seed} {what} {name}") for name in commands}
     counts: dict[str, Counter[str]] = {name: Counter() for name in commands}
-    for name in track([name for name in commands for _ in range(count)], what, console=Console(stderr=True)):
+    for name in tracked([name for name in commands for _ in range(count)], what):
         draw = draws[name]
         with tempfile.TemporaryDirectory() as place:
             home = Path(place) / "home"
@@ -233,14 +231,13 @@ def _undisturbed(base: Path, one: Command) -> Usual:
 def command(
     count: Annotated[int, typer.Option(min=1, help="Kills of each command.")] = 20,
     full: Annotated[int, typer.Option(min=0, help="Full disks of each command.")] = 4,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Seed = 0,
     only: Annotated[list[str] | None, typer.Option(help="A command, such as 'index build'; repeat for more.")] = None,
     json_file: JsonFile = None,
 ) -> None:
     """Kill commands at random moments, fill their disk, and see what is left."""
     from .subjects import made_commands
 
-    words = command_line("lab.faults kills", {"--count": count, "--full": full, "--seed": seed})
     tables = stored_tables(json_file) if only else {}
     with tempfile.TemporaryDirectory() as place:
         base, commands = made_commands(Path(place))
@@ -249,5 +246,5 @@ def command(
             typer.echo("\n".join(wrong), err=True)
             tables = merged(found, tables)
             sums = {one: sum(int(row[2]) for row in table.rows) for one, table in tables.items()}
-            about = f"{sums['']} kills, {sums.get('full', 0)} full disks; {today()}."
-            report(Measured(about=about, command=words, tables=tables), json_file)  # this campaign may be killed, too
+            # After each command: this campaign may be killed, too.
+            report(f"{sums['']} kills, {sums.get('full', 0)} full disks", tables, json_file)

@@ -24,15 +24,13 @@ from typing import Annotated
 
 import dspy
 import typer
-from rich.console import Console
-from rich.progress import track
 
 from polyqa.asking import ask
 from polyqa.cli.errors import NOTHING_DONE, WITH_FAILURES
 from polyqa.extractive import embedded_lm
 from polyqa.language_models import embedded_engine
 
-from ..results import JsonFile, Measured, Table, command_line, merged, report, stored_tables, today
+from ..results import JsonFile, Seed, Table, merged, report, stored_tables, tracked
 from .damage import Subject, undamaged
 from .forks import ended, said
 from .kills import Command, Usual, answers_in, run, start
@@ -99,7 +97,7 @@ def attack(
             counts: Counter[str] = Counter()
             draw = random.Random(f"{seed} {name}")
             usual, requests = _usual(one, base, server)
-            for failure in track(list(islice(cycle(failures), count)), name, console=Console(stderr=True)):
+            for failure in tracked(islice(cycle(failures), count), name):
                 with _copied(base) as home:
                     with server.failing(FAILURES[failure], after=draw.randrange(requests)):
                         during = _run(one, home, server)
@@ -153,16 +151,13 @@ def command(
     failure: Annotated[list[str] | None, typer.Option(help=f"Repeat for more: {', '.join(FAILURES)}.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="A command, such as answer; repeat for more.")] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a call may take.")] = 5.0,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Seed = 0,
     json_file: JsonFile = None,
 ) -> None:
     """Let a language model's server fail in the midst of commands."""
     from .subjects import prepare_forks, write_questions
 
     os.environ["OPENAI_API_KEY"] = "none"
-    options = {"--count": count, "--failure": failure, "--timeout": f"{timeout:g}", "--seed": seed}
-    words = command_line("lab.faults outages", options)
-    about = f"A server that fails in one of {len(failure or FAILURES)} ways; {today()}."
     tables = stored_tables(json_file) if only else {}
     with tempfile.TemporaryDirectory() as place:
         dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
@@ -177,7 +172,7 @@ def command(
             table, wrong = attack(base, only_this, failure or list(FAILURES), count, seed)
             typer.echo("\n".join(wrong), err=True)
             tables = merged({"": table}, tables)
-            report(Measured(about=about, command=words, tables=tables), json_file)
+            report(f"A server that fails in one of {len(failure or FAILURES)} ways", tables, json_file)
 
 
 def _asked_command(name: str, timeout: float, address: str) -> Mapping[str, Command]:
