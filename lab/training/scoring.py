@@ -22,7 +22,9 @@ def score(examples: Sequence[Example], readings: Sequence[Reading], threshold: f
     has = np.array([bool(example.texts) for example in examples])
     forced = [reading.spans[0].text if reading.spans else "" for reading in readings]
     given = [reading.answer(threshold) for reading in readings]
-    em, f1 = ([np.array(list(map(metric, some, gold))) for some in (forced, given)] for metric in _METRICS)
+    em, f1 = (
+        [np.array(list(map(metric, some, gold))) for some in (forced, given)] for metric in (exact_match, token_f1)
+    )
     means = {
         "answerable_em": em[0][has],
         "answerable_f1": f1[0][has],
@@ -33,9 +35,6 @@ def score(examples: Sequence[Example], readings: Sequence[Reading], threshold: f
     }
     counts = {"questions": len(gold), "without_answer": int((~has).sum()), "threshold": threshold}
     return counts | {name: 100 * float(values.mean()) for name, values in means.items() if len(values)}
-
-
-_METRICS = (exact_match, token_f1)
 
 
 def best_threshold(examples: Sequence[Example], readings: Sequence[Reading]) -> float:
