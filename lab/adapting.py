@@ -17,7 +17,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.compiling import Budget
 from polyqa.evaluation.comparison import compare_runs
 
-from .results import JsonFile, Measured, Table, command_line, report, today
+from .results import JsonFile, Program, Seed, Table, report
 
 _HEADS = ["corpus", "passages", "made", "plain", "ambiguous", "held out", "min", "DR", "F1 ans"]
 
@@ -37,8 +37,8 @@ def cells(label: str, done: Adapted, minutes: float) -> list[str]:
 def main(
     corpus: Annotated[list[Path], typer.Option(help="As for polyqa adapt; repeat for more.")],
     questions: Annotated[list[Path] | None, typer.Option(help="Questions of people; repeat for more.")] = None,
-    program: Annotated[str, typer.Option(help="As for polyqa adapt.")] = "rac",
-    seed: Annotated[int, typer.Option(help="Of everything drawn.")] = 0,
+    program: Program = "rac",
+    seed: Seed = 0,
     work: Annotated[Path, typer.Option(help="Where artifacts are kept.")] = Path("runs/adapting"),
     json_file: JsonFile = None,
 ) -> None:
@@ -54,21 +54,8 @@ def main(
         verdicts.append(f"- {label}: {done.verdict}")
         lm = done.made.card.lm
         typer.echo(verdicts[-1], err=True)
-    options = {
-        "--corpus": [one.name for one in corpus],
-        "--questions": [one.name for one in questions or ()],
-        "--program": program,
-        "--seed": seed,
-    }
-    report(
-        Measured(
-            about=f"`{program}`, recipe knn, {lm}, embedded reader; {today()}.",
-            command=command_line("lab.adapting", options),
-            tables={"": Table(heads=_HEADS, rows=rows)},
-            notes="\n".join(verdicts),
-        ),
-        json_file,
-    )
+    about = f"`{program}`, recipe knn, {lm}, embedded reader"
+    report(about, Table(heads=_HEADS, rows=rows), json_file, notes="\n".join(verdicts))
 
 
 if __name__ == "__main__":

@@ -19,71 +19,41 @@ from polyqa.base.values import AmbiguityType
 from polyqa.language_models import language_model
 from polyqa.signatures import TypeAmbiguity
 
-from .results import JsonFile, Measured, Table, command_line, report, today
+from .results import JsonFile, Seed, Table, report
 
-KINDS = {
-    "NK": "unfamiliar",
-    "ICL": "contradiction",
-    "polysemy": "lexical",
-    "co-reference": "semantic",
-    "whom": "who",
-    "what": "what",
-    "when": "when",
-    "where": "where",
-}
+_HEADS = ["kind", "questions", "ambiguous", "of these called ambiguous", "of the others called ambiguous", "accuracy"]
+_KINDS = {"NK": "unfamiliar", "ICL": "contradiction", "polysemy": "lexical", "co-reference": "semantic", "whom": "who"}
+_SHOWN = (*_KINDS.values(), "what", "when", "where")
 
 
 def main(
     path: Annotated[Path, typer.Argument(help="clamber_benchmark.jsonl of github.com/zt991211/CLAMBER.")],
     count: Annotated[int, typer.Option(help="Questions, drawn with --seed.")] = 600,
     lm: Annotated[str, typer.Option(help="What types the questions.")] = "polyqa/extractive",
-    seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
+    seed: Seed = 0,
     json_file: JsonFile = None,
 ) -> None:
     """Type questions, and table by kind how many are called ambiguous."""
-    rows = [json.loads(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    rows = random.Random(seed).sample(rows, min(count, len(rows)))
-    typing = dspy.Predict(TypeAmbiguity)
+    lines = [json.loads(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = random.Random(seed).sample(lines, min(count, len(lines)))
+    typed = dspy.Predict(TypeAmbiguity)
     with dspy.context(lm=language_model(lm)):
-        called = [AmbiguityType.NONE not in typing(question=row["question"]).ambiguity_types for row in rows]
-    kinds = [KINDS.get(row["subclass"], row["subclass"]) for row in rows]
-    ambiguous = [bool(row["require_clarification"]) for row in rows]
-    table = [
-        _row(kind, [(c, a) for c, a, k in zip(called, ambiguous, kinds, strict=True) if k == kind])
-        for kind in dict.fromkeys(KINDS.values())
-    ]
-    table.append(_row("all", list(zip(called, ambiguous, strict=True))))
-    heads = [
-        "kind",
-        "questions",
-        "ambiguous",
-        "of these called ambiguous",
-        "of the others called ambiguous",
-        "accuracy",
-    ]
-    command = command_line("lab.clamber", {"": path.name, "--count": count, "--lm": lm, "--seed": seed})
-    about = f"CLAMBER, {len(rows)} of its questions; {lm}; the call that types a question, without passages; {today()}."
-    report(Measured(about=about, command=command, tables={"": Table(heads=heads, rows=table)}), json_file)
+        called = [AmbiguityType.NONE not in typed(question=line["question"]).ambiguity_types for line in lines]
+    pairs = [(one, bool(line["require_clarification"])) for one, line in zip(called, lines, strict=True)]
+    kinds = [_KINDS.get(line["subclass"], line["subclass"]) for line in lines]
+    rows = [_row(name, [pair for pair, kind in zip(pairs, kinds, strict=True) if kind == name]) for name in _SHOWN]
+    about = f"CLAMBER, {len(lines)} of its questions; {lm}; the call that types a question, without passages"
+    report(about, Table(heads=_HEADS, rows=[*rows, _row("all", pairs)]), json_file)
 
 
 def _row(name: str, pairs: Sequence[tuple[bool, bool]]) -> list[str]:
-    yes, no = (
-        [called for called, ambiguous in pairs if ambiguous],
-        [called for called, ambiguous in pairs if not ambiguous],
-    )
-    right = sum(called == ambiguous for called, ambiguous in pairs)
-    return [
-        name,
-        str(len(pairs)),
-        str(len(yes)),
-        _percent(sum(yes), len(yes)),
-        _percent(sum(no), len(no)),
-        _percent(right, len(pairs)),
-    ]
+    yes, no = ([called for called, ambiguous in pairs if ambiguous is wanted] for wanted in (True, False))
+    right = [called == ambiguous for called, ambiguous in pairs]
+    return [name, str(len(pairs)), str(len(yes)), *map(_percent, (yes, no, right))]
 
 
-def _percent(some: int, of: int) -> str:
-    return f"{some / of:.0%}" if of else "–"
+def _percent(some: Sequence[bool]) -> str:
+    return f"{sum(some) / len(some):.0%}" if some else "–"
 
 
 if __name__ == "__main__":

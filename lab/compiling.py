@@ -30,36 +30,25 @@ from polyqa.evaluation.runs import Run
 from polyqa.evaluation.tables import p_text
 from polyqa.extractive.answer_kinds import years
 from polyqa.language_models import Models
-from polyqa.metrics.gold import Question
+from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.optimizing import Measure
 from polyqa.optimizers.clauses import Candidate, candidates_for, fitted
 from polyqa.optimizers.compiler import compile_program
 from polyqa.question_sets import Sets
 
-from .results import JsonFile, Measured, Table, command_line, report, today
+from .results import JsonFile, Program, Table, report
 
-
-@dataclass(frozen=True)
-class Set:
-    """Questions, the index that answers them, and what is measured."""
-
-    label: str
-    index: str
-    measure: Measure
-
-
-SETS: Mapping[str, Set] = {
-    "ambignq": Set("AmbigNQ", "asqa", "f1_answer"),
-    "temp": Set("SituatedQA, times", "asqa", "f1_answer"),
-    "geo": Set("SituatedQA, places", "asqa", "f1_answer"),
-    "asqa": Set("ASQA", "asqa", "dr"),
-    "timeqa": Set("TimeQA", "timeqa", "f1_answer"),
-    "homonyms": Set("homonyms", "homonyms", "dr"),
-    "years": Set("homonyms, answered by years", "homonyms", "f1_answer"),
+SETS: Mapping[str, tuple[str, str, Measure]] = {
+    "ambignq": ("AmbigNQ", "asqa", "f1_answer"),
+    "temp": ("SituatedQA, times", "asqa", "f1_answer"),
+    "geo": ("SituatedQA, places", "asqa", "f1_answer"),
+    "asqa": ("ASQA", "asqa", "dr"),
+    "timeqa": ("TimeQA", "timeqa", "f1_answer"),
+    "homonyms": ("homonyms", "homonyms", "dr"),
+    "years": ("homonyms, answered by years", "homonyms", "f1_answer"),
 }
+"""By name: label, the index that answers, and what is measured."""
 RECIPES = ("clauses", "knn", "clauses-then-knn")
-
-
 _HEADS = ["questions", "metric", "n", "recipe", "before", "after", "difference", "p", "clauses kept"]
 
 
@@ -110,48 +99,41 @@ def _kept(program: dspy.Module, compiled: dspy.Module, train: Sequence[Question]
     ]
 
 
-def _run(program: dspy.Module, questions: Sequence[Question], folder: Path, models: Models) -> Run:
-    return evaluate(program, questions, models=models, folder=folder, threads=2)
-
-
 def measure(
     name: str, program: str, parts: Sequence[Sequence[Question]], recipes: Sequence[str], work: Path, *, alone: bool
 ) -> Compared:
-    """Compile a program by each recipe on a set, and measure each on test; also every clause alone on train.
+    """Compile a program by each recipe on a set's train and dev, and measure on test; also each clause alone on train.
 
-    Parameters
-    ----------
-    parts
-        Train, dev and test.
-    work
-        The folder of runs and compilations.
+    What is made is kept in the folder ``work``.
     """
-    about, (train, dev, test) = SETS[name], parts
-    ready = polyqa.load(program, index=about.index)
+    (label, index, metric), (train, dev, test) = SETS[name], parts
+    ready = polyqa.load(program, index=index)
     ready.retriever = Remembered(ready.retriever)
     models = Models(lm="polyqa/extractive", judge=None)
-    compared = Compared(f"{about.label}, {about.measure}, n = {len(train)}", [], {})
-    before = _run(ready, test, work / name / "test-before", models)
+
+    def run(chosen: dspy.Module, questions: Sequence[Question], folder: str) -> Run:
+        return evaluate(chosen, questions, models=models, folder=work / name / folder, threads=2)
+
+    compared = Compared(f"{label}, {metric}, n = {len(train)}", [], {})
+    before = run(ready, test, "test-before")
     for recipe in recipes:
-        plan = make_plan(recipe, Sets(train=train, dev=dev), models, measure=about.measure, threads=2)
+        plan = make_plan(recipe, Sets(train=train, dev=dev), models, measure=metric, threads=2)
         compiled = compile_program(ready, plan, work / name / recipe).program
-        after = _run(compiled, test, work / name / f"test-{recipe}", models)
-        found = compare_runs(before, after, headline=about.measure).metrics[about.measure]
+        found = compare_runs(before, run(compiled, test, f"test-{recipe}"), headline=metric).metrics[metric]
         values = [f"{found.a:.1f}", f"{found.b:.1f}", str(found), p_text(found.p)]
         kept = ", ".join(_kept(ready, compiled, train)) or "–"
-        compared.rows.append([about.label, about.measure, str(len(test)), recipe, *values, kept])
+        compared.rows.append([label, metric, str(len(test)), recipe, *values, kept])
         typer.echo(" | ".join(compared.rows[-1]), err=True)
     if not alone:
         return compared
-    bare = _run(ready, train, work / name / "train-bare", models)
+    bare = run(ready, train, "train-bare")
     for step, predictor in ready.named_predictors():
         for clause in _tried(predictor.signature, train):
             changed = ready.deepcopy()
             copy = dict(changed.named_predictors())[step]
             copy.signature = copy.signature.with_instructions(f"{copy.signature.instructions}\n{clause.text}")
-            run = _run(changed, train, work / name / f"train-{clause.name}", models)
-            difference = compare_runs(bare, run, headline=about.measure).metrics[about.measure]
-            compared.alone[f"{step}: {clause.name}"] = str(difference)
+            tried = compare_runs(bare, run(changed, train, f"train-{clause.name}"), headline=metric)
+            compared.alone[f"{step}: {clause.name}"] = str(tried.metrics[metric])
     return compared
 
 
@@ -160,38 +142,26 @@ def _parts(name: str, folder: Path, train: int) -> list[list[Question]]:
     if name in ("homonyms", "years"):
         parts = [load_questions(f"homonyms/{part}") for part in ("train", "dev", "test")]
         return [answered_by_years(part) for part in parts] if name == "years" else parts
-    every = load_questions(_file(folder, f"{name}-train"))
-    return [every[:train], every[train:], load_questions(_file(folder, f"{name}-test"))]
+    every, test = (load_questions(next(folder.glob(f"{name}-{part}.json*"))) for part in ("train", "test"))
+    return [every[:train], every[train:], test]
 
 
 def answered_by_years(questions: Sequence[Question]) -> list[Question]:
     """Return the questions that ask when, with the years of their answers alone: the same task, other labels."""
-    return [
-        replace(
-            one,
-            readings=tuple(
-                replace(
-                    reading,
-                    short_answers=tuple({year: 0 for answer in reading.short_answers for year in years(answer)}),
-                )
-                for reading in one.readings
-            ),
-        )
-        for one in questions
-        if all(any(map(years, reading.short_answers)) for reading in one.readings)
-        and one.question.lower().startswith("when")
-    ]
 
+    def dated(reading: Reading) -> Reading:
+        return replace(reading, short_answers=tuple({y: 0 for one in reading.short_answers for y in years(one)}))
 
-def _file(folder: Path, stem: str) -> str:
-    return str(next(path for path in (folder / f"{stem}.json", folder / f"{stem}.jsonl") if path.exists()))
+    asking = [one for one in questions if one.question.lower().startswith("when")]
+    labelled = [replace(one, readings=tuple(map(dated, one.readings))) for one in asking]
+    return [one for one in labelled if all(reading.short_answers for reading in one.readings)]
 
 
 def main(
     sets: Annotated[Path, typer.Option(help="The folder of the questions.")],
     only: Annotated[str, typer.Option(help="Names of sets, with commas between.")] = ",".join(SETS),
     recipes: Annotated[str, typer.Option(help="With commas between.")] = ",".join(RECIPES),
-    program: Annotated[str, typer.Option(help="As for polyqa compile.")] = "rac",
+    program: Program = "rac",
     train: Annotated[int, typer.Option(min=12, help="Questions that demos and clauses come from.")] = 150,
     dev: Annotated[int, typer.Option(min=1, help="Questions that pick, where a recipe does.")] = 50,
     test: Annotated[int, typer.Option(min=2, help="Questions that are reported.")] = 200,
@@ -200,14 +170,11 @@ def main(
     json_file: JsonFile = None,
 ) -> None:
     """Measure what compiling brings."""
-    options = {"--sets": "FOLDER", "--only": only, "--train": train, "--dev": dev, "--test": test, "--program": program}
-    command = command_line("lab.compiling", options) + ("" if alone else " --no-alone")
     compared = []
     for name in only.split(","):
         parts = [part[:size] for part, size in zip(_parts(name, sets, train), (train, dev, test), strict=True)]
         compared.append(measure(name, program, parts, recipes.split(","), work, alone=alone))
-    about = f"`{program}` with polyqa/extractive, embedded reader; {today()}."
-    report(Measured(about=about, command=command, tables=tables(compared)), json_file)
+    report(f"`{program}` with polyqa/extractive, embedded reader", tables(compared), json_file)
 
 
 if __name__ == "__main__":

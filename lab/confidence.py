@@ -3,15 +3,14 @@
 python -m lab.confidence collect --data ../shared/data --out runs/confidence.jsonl
 python -m lab.confidence fit runs/confidence.jsonl [--json lab/results/confidence.json] [--plot docs/risk_coverage.svg]
 
-`collect` asks `rac` over five small corpora (see `lab.unanswerable`); the same command goes on. `fit` fits the weights
+`collect` asks `rac` over five small corpora (see `lab.corpora`); the same command goes on. `fit` fits the weights
 by leaving each corpus out in turn, and tables what that gives on the one left out.
 """
 
 import json
-import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,8 +28,8 @@ from polyqa.metrics.agreement import agree
 from polyqa.models import SpanReader
 from polyqa.reports.plots import BLUE, GREY, ORANGE, new_figure, save_figure
 
-from .results import JsonFile, Measured, Table, command_line, report, today
-from .unanswerable import WRITTEN, Asked, Corpus, corpora
+from .corpora import WRITTEN, Asked, Corpus, corpora
+from .results import JsonFile, Program, Seed, Table, report
 
 app = typer.Typer(add_completion=False)
 FEATURES = tuple(WEIGHTS)
@@ -60,13 +59,11 @@ class Everything:
 def collect(
     data: Annotated[Path, typer.Option(help="The folder of the data sets.")],
     out: Annotated[Path, typer.Option(help="File of lines; those that are there already are kept.")],
-    program: Annotated[str, typer.Option(help="What is asked.")] = "rac",
+    program: Program = "rac",
     count: Annotated[int, typer.Option(help="Answerable questions of each corpus.")] = 40,
-    seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
-    seconds: Annotated[float, typer.Option(help="After which it stops; the same command goes on.")] = 1e9,
+    seed: Seed = 0,
 ) -> None:
-    """Ask a program, and keep the signs of each reading and whether it is right."""
-    began = time.monotonic()
+    """Ask a program, and keep the signs of each reading and whether it is right; the same command goes on."""
     asker, reader, lm = load(program), shared_reader(), language_model()
     asker.source_reader = None
     done = {(one["corpus"], one["question"]) for one in map(json.loads, out.open())} if out.exists() else set()
@@ -77,8 +74,6 @@ def collect(
         for corpus, asked in turns:
             if (corpus.name, asked.question) in done:
                 continue
-            if time.monotonic() - began > seconds:
-                break
             asker.retriever, asker.reranker = Everything(corpus.passages), BiEncoderReranker(shared_encoder())
             prediction = asker(question=asked.question)
             lines.write(json.dumps(_line(corpus, asked, prediction, reader), ensure_ascii=False) + "\n")
@@ -86,63 +81,47 @@ def collect(
 
 
 def _line(corpus: Corpus, asked: Asked, prediction: Any, reader: SpanReader) -> dict[str, Any]:
-    readings, passages = prediction.interpretations, prediction.passages
-    scores = {one.pid: (one.score, rank) for rank, one in enumerate(passages)}
-    texts = {one.pid: one for one in passages}
-    return {
-        "corpus": corpus.name,
-        "kind": asked.kind,
-        "question": asked.question,
-        "answers": asked.answers,
-        "readings": [
-            {
-                "question": reading.question,
-                "answer": reading.answer,
-                "right": bool(asked.answers) and agree(reading.answer, asked.answers),
-                "score": scores.get(reading.pid, (0, 9))[0],
-                "rank": scores.get(reading.pid, (0, 9))[1],
-                "title": texts[reading.pid].title if reading.pid in texts else "",
-                "text": texts[reading.pid].text if reading.pid in texts else "",
-                **(asdict(sign) if sign else {}),
-            }
-            for reading, sign in zip(readings, signs(asked.question, readings, passages, reader), strict=True)
-        ],
-        "top": [one.score for one in passages[:2]],
-    }
+    readings = prediction.interpretations
+    pairs = zip(readings, signs(asked.question, readings, prediction.passages, reader), strict=True)
+    told = [
+        {"right": bool(asked.answers) and agree(one.answer, asked.answers), **(asdict(sign) if sign else {})}
+        for one, sign in pairs
+    ]
+    return {"corpus": corpus.name, "kind": asked.kind, "question": asked.question, "readings": told}
 
 
 @dataclass(frozen=True)
 class Told:
-    """A question that was asked: its corpus, and for each reading its signs and whether it is right."""
+    """A question that was asked, of a kind if its corpus does not answer it.
+
+    Attributes
+    ----------
+    signs, right
+        Of each reading, and whether it is right.
+    sure
+        How sure each reading is, in [0, 1], once that is judged.
+    """
 
     corpus: str
-    question: str
     kind: str
     signs: NDArray[np.float64]
     right: NDArray[np.bool_]
-
-    @property
-    def answerable(self) -> bool:
-        """Whether the corpus answers it."""
-        return not self.kind
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A question with how sure its readings are, each in [0, 1]."""
-
-    told: Told
-    sure: NDArray[np.float64]
+    sure: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     @property
     def surest(self) -> float:
-        """That of the surest reading; -1 without readings."""
+        """How sure the surest reading is; -1 without readings."""
         return float(self.sure.max(initial=-1.0))
 
     @property
-    def right(self) -> bool:
+    def is_right(self) -> bool:
         """Whether the surest reading is right."""
-        return bool(len(self.sure)) and bool(self.told.right[int(self.sure.argmax())])
+        return bool(len(self.sure)) and bool(self.right[int(self.sure.argmax())])
+
+    @property
+    def aimed(self) -> bool:
+        """Whether it should not be answered; those that people wrote to look answerable are only reported."""
+        return self.kind not in ("", WRITTEN)
 
 
 def read(path: Path) -> list[Told]:
@@ -153,7 +132,7 @@ def read(path: Path) -> list[Told]:
         rows = [[float(one[name]) for name in FEATURES] for one in judged]
         right = np.array([one["right"] for one in judged], dtype=bool)
         signs_of = np.array(rows, dtype=float).reshape(len(rows), len(FEATURES))
-        told.append(Told(line["corpus"], line["question"], line["kind"], signs_of, right))
+        told.append(Told(line["corpus"], line["kind"], signs_of, right))
     return told
 
 
@@ -176,20 +155,20 @@ def fit_readings(told: Sequence[Told]) -> tuple[NDArray[np.float64], float]:
     return fit_weights(np.concatenate([one.signs for one in told]), np.concatenate([one.right for one in told]), names)
 
 
-def judge(told: Sequence[Told], weights: NDArray[np.float64], bias: float) -> list[Judged]:
+def judge(told: Sequence[Told], weights: NDArray[np.float64], bias: float) -> list[Told]:
     """Return the questions with how sure their readings are."""
-    return [Judged(one, 1 / (1 + np.exp(-(one.signs @ weights + bias)))) for one in told]
+    return [replace(one, sure=1 / (1 + np.exp(-(one.signs @ weights + bias)))) for one in told]
 
 
-def least_of(judged: Sequence[Judged]) -> float:
+def least_of(judged: Sequence[Told]) -> float:
     """Return the bar that parts right answers from answers to unanswerable questions best, each corpus alike.
 
     That is the largest one with the highest sum of both shares: right answers above it, unanswerable questions below
-    (Youden's index). Questions that people wrote to look answerable (SQuAD's) are reported, and not aimed at.
+    (Youden's index).
     """
-    names = sorted({one.told.corpus for one in judged})
-    right = [[one.surest for one in judged if one.told.corpus == name and one.right] for name in names]
-    cannot = [[one.surest for one in judged if one.told.corpus == name and _aimed(one.told)] for name in names]
+    names = sorted({one.corpus for one in judged})
+    right = [[one.surest for one in judged if one.corpus == name and one.is_right] for name in names]
+    cannot = [[one.surest for one in judged if one.corpus == name and one.aimed] for name in names]
     best = (0.0, 0.0)
     for least in np.arange(0.05, 0.5, 0.01):
         told, silent = ([float(np.mean(np.array(some) >= least)) for some in every] for every in (right, cannot))
@@ -197,25 +176,21 @@ def least_of(judged: Sequence[Judged]) -> float:
     return best[1]
 
 
-def _aimed(told: Told) -> bool:
-    return not told.answerable and told.kind != WRITTEN
-
-
 def _share(some: Sequence[bool]) -> float:
     return float(np.mean(some)) if some else float("nan")
 
 
-def row(name: str, judged: Sequence[Judged], least: float) -> list[str]:
+def row(name: str, judged: Sequence[Told], least: float) -> list[str]:
     """Return the row of a corpus: what is told of what it answers and does not, without and with ``least``."""
-    can = [one for one in judged if one.told.answerable]
-    cannot = [one for one in judged if _aimed(one.told)]
+    can = [one for one in judged if not one.kind]
+    cannot = [one for one in judged if one.aimed]
     before = [one for one in can if one.surest >= 0]
     kept = [one for one in before if one.surest >= least]
-    right = [one for one in before if one.right]
+    right = [one for one in before if one.is_right]
     return [
         name,
         str(len(can)),
-        f"{_share([one.right for one in before]):.0%} → {_share([one.right for one in kept]):.0%}",
+        f"{_share([one.is_right for one in before]):.0%} → {_share([one.is_right for one in kept]):.0%}",
         f"{len(kept) / len(before):.0%}",
         f"{sum(one.surest >= least for one in right) / len(right):.0%}",
         str(len(cannot)),
@@ -244,67 +219,56 @@ def fit(
     least = least_of(judge(told, weights, bias))
     rows.append(row("all, fitted on all", judge(told, weights, bias), least))
     values = {"bias": bias, **dict(zip(FEATURES, weights.tolist(), strict=True)), "least": least}
-    heads = [
-        "left out",
-        "answerable",
-        "right answers",
-        "kept",
-        "right ones kept",
-        "unanswerable",
-        "not answered",
-    ]
+    heads = ["left out", "answerable", "right answers", "kept", "right ones kept", "unanswerable", "not answered"]
     kinds = [[kind or "answerable", *_kind(judged, kind, least)] for kind in dict.fromkeys(one.kind for one in told)]
-    readings = sum(len(one.right) for one in told)
-    measured = Measured(
-        about=f"`rac` with polyqa/extractive, reader polyqa-minilm-reader; {len(told)} questions over {len(names)} "
-        f"corpora, {readings} readings, each corpus judged by what was fitted on the others; {today()}.",
-        command=command_line("lab.confidence fit", {"": lines.name}),
-        tables={
+    of_kinds = ["kind", "questions", "answered without limits", "answered", "answered or unsure"]
+    report(
+        f"`rac` with polyqa/extractive, reader polyqa-minilm-reader; {len(told)} questions over {len(names)} corpora, "
+        f"{sum(len(one.right) for one in told)} readings, each corpus judged by what was fitted on the others",
+        {
             "": Table(heads=["readings, least sure first", "predicted", "right"], rows=_calibration(judged)),
             "corpora": Table(heads=heads, rows=rows),
-            "kinds": Table(
-                heads=["kind", "questions", "answered without limits", "answered", "answered or unsure"], rows=kinds
-            ),
+            "kinds": Table(heads=of_kinds, rows=kinds),
             "levels": Table(heads=["surest reading", "answers", "right"], rows=_levels(judged)),
         },
+        json_file,
         values={name: round(value, 3) for name, value in values.items()},
     )
-    typer.echo(json.dumps(measured.values))
-    report(measured, json_file)
+    typer.echo(json.dumps(values))
     if plot is not None:
         draw(told, judged, plot)
 
 
-def _kind(judged: Sequence[Judged], kind: str, least: float) -> list[str]:
-    some = [one for one in judged if one.told.kind == kind]
+def _kind(judged: Sequence[Told], kind: str, least: float) -> list[str]:
+    some = [one for one in judged if one.kind == kind]
     return [str(len(some)), *(f"{_share([one.surest >= at for one in some]):.0%}" for at in (0, 0.5, least))]
 
 
-def _calibration(judged: Sequence[Judged], parts: int = 5) -> list[list[str]]:
+def _calibration(judged: Sequence[Told], parts: int = 5) -> list[list[str]]:
     sure = np.concatenate([one.sure for one in judged])
-    right = np.concatenate([one.told.right for one in judged])
+    right = np.concatenate([one.right for one in judged])
     order = np.array_split(np.argsort(sure, kind="stable"), parts)
     return [[str(len(part)), f"{sure[part].mean():.0%}", f"{right[part].mean():.0%}"] for part in order]
 
 
-def _levels(judged: Sequence[Judged]) -> list[list[str]]:
+def _levels(judged: Sequence[Told]) -> list[list[str]]:
     rows = []
     for least in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
         some = [one for one in judged if one.surest >= least]
-        rows.append([f"≥ {least}", str(len(some)), f"{_share([one.right for one in some]):.0%}"])
+        rows.append([f"≥ {least}", str(len(some)), f"{_share([one.is_right for one in some]):.0%}"])
     return rows
 
 
-def draw(told: Sequence[Told], judged: Sequence[Judged], path: Path) -> None:
+def draw(told: Sequence[Told], judged: Sequence[Told], path: Path) -> None:
     """Draw the share of wrong answers over the share of questions that are answered, the surest first."""
     figure, axes = new_figure(6, 4)
-    alone = [Judged(one, 1 / (1 + np.exp(-one.signs[:, FEATURES.index("asked")]))) for one in told]
+    alone = judge(told, np.array([float(name == "asked") for name in FEATURES]), 0.0)
     for some, label, color in ((alone, "reader's margin alone", GREY), (judged, "fitted, corpus left out", BLUE)):
         order = sorted((one for one in some if one.surest >= 0), key=lambda one: -one.surest)
-        wrong = np.cumsum([not one.right for one in order])
+        wrong = np.cumsum([not one.is_right for one in order])
         count = np.arange(1, len(order) + 1)
         axes.plot(count / len(some), wrong / count, label=label, color=color)
-    answerable = _share([one.answerable for one in told])
+    answerable = _share([not one.kind for one in told])
     axes.axvline(answerable, color=ORANGE, linestyle=":", label="share that the corpora answer")
     axes.set(
         xlabel="share of questions answered", ylabel="share of answers that are wrong", ylim=(0, None), xlim=(0, 1)

@@ -26,7 +26,7 @@ import typer
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.documents.converting import FORMATS
 
-from .results import JsonFile, Measured, Table, cores, report, today
+from .results import JsonFile, Table, cores, report
 
 app = typer.Typer(no_args_is_help=True)
 _CONVERT = {
@@ -173,14 +173,8 @@ def compare(
         row = [f"{name} {version}", f"{sum(shares) / len(shares):.1f}", f"{min(shares):.1f}", *counts, f"{seconds:.2f}"]
         rows.append([*row, f"{size:,.0f}", str(packages), licence])
     heads = ["converter", "words kept, %", "in the worst file", "headings", "tables", "CPU s", "MiB installed"]
-    report(
-        Measured(
-            about=f"{', '.join(path.name for path in files)}; read twice, the second time counts; {today()}.",
-            command="python -m lab.converters compare FILE… --with NAME=PYTHON … --pypdf PYTHON",
-            tables={"": Table(heads=[*heads, "packages", "licence"], rows=rows)},
-        ),
-        json_file,
-    )
+    about = f"{', '.join(path.name for path in files)}; read twice, the second time counts"
+    report(about, Table(heads=[*heads, "packages", "licence"], rows=rows), json_file)
 
 
 def _took(command: Iterable[object]) -> tuple[float, float, int]:
@@ -214,10 +208,9 @@ def build(folder: Path, json_file: JsonFile = None) -> None:
         passages = len(ColBERTIndex(target))
     kinds = ", ".join(f"{number} {kind}" for kind, number in counts.most_common())
     size = sum(path.stat().st_size for path in paths) / 1e6
-    about = f"{len(paths):,} files of {size:,.1f} MB ({kinds}), {passages:,} passages; cores: {cores()}; {today()}."
+    about = f"{len(paths):,} files of {size:,.1f} MB ({kinds}), {passages:,} passages; cores: {cores()}"
     heads = ["step, with those before it", "CPU s", "CPU ms a file", "s by the clock", "MB of the largest process"]
-    command = "python -m lab.converters build FOLDER"
-    report(Measured(about=about, command=command, tables={"": Table(heads=heads, rows=rows)}), json_file)
+    report(about, Table(heads=heads, rows=rows), json_file)
 
 
 if __name__ == "__main__":

@@ -4,19 +4,18 @@ DATA holds the open data sets of `lab/README.md`. Each corpus is left out once: 
 fitted to the others, which count alike, and readings are chosen with them in the corpus that was left out.
 """
 
-import gzip
-import json
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
 from polyqa.evaluation.homonyms import corpus_path
 from polyqa.evaluation.loading import load_questions
@@ -28,118 +27,57 @@ from polyqa.metrics import has_answer
 from polyqa.models import Encoder, Reader
 
 from .confidence import fit_weights
+from .corpora import Item, items
 from .nearest import nearest_by_words
 
 _PASSAGES = 5
 _STRETCH, _SHIFT = 1.777, -0.481
 """Of the fitted log-odds: thresholds of other skills keep their meaning."""
-Texts = Sequence[tuple[str, str]]
 Weighting = tuple[float, NDArray[np.float64]]
+Found = list[tuple[Item, list[Evidence]]]
 
 
-@dataclass(frozen=True)
-class Item:
-    """A question with the passages that are read for it, title and text, and the aliases of each gold answer."""
-
-    question: str
-    passages: Texts
-    gold: Sequence[Sequence[str]]
-
-
-def corpora(data: Path, count: int, seed: int) -> Iterator[tuple[str, list[Item]]]:
-    """Yield the corpora by name, each with at most so many questions, drawn with a seed."""
+def chosen_items(data: Path, count: int, seed: int) -> Iterator[tuple[str, list[Item]]]:
+    """Yield the corpora by name, each with at most so many questions, drawn with a seed, and what is read for them."""
     chance = random.Random(seed)
-    homonyms = [(one.title, one.text) for one in read_corpus(corpus_path())]
-    asked = [
-        (one.question, [reading.short_answers for reading in one.readings])
-        for one in load_questions("homonyms", split="train")
-    ]
-    yield "homonyms", _searched(chance.sample(asked, min(count, len(asked))), homonyms)
-    articles = json.loads((data / "squad/reader_train_nq_style.json").read_text("utf-8"))["data"]
-    aligned = {article["title"]: [_titled(one["context"]) for one in article["paragraphs"]] for article in articles}
-    pool = list(dict.fromkeys(passage for passages in aligned.values() for passage in passages))
-    asqa = {one.question: one for one in load_questions(data / "asqa/asqa_train3809.jsonl")}
-    known = sorted(question for question in aligned if question in asqa and len(aligned[question]) > 1)
-    yield (
-        "ASQA",
-        [
-            Item(question, aligned[question][:_PASSAGES], [one.short_answers for one in asqa[question].readings])
-            for question in chance.sample(known, count)
-        ],
-    )
-    ambignq = [
-        (one.question, [reading.short_answers for reading in one.readings])
-        for one in chance.sample(load_questions(data / "ambignq/train_light.json"), count * 20)
-        if one.question not in asqa
-    ]
-    pool += [(one.title, one.text) for one in read_corpus(data / "asqa/corpus.jsonl")]
-    yield "AmbigNQ", [item for item in _searched(ambignq, pool) if _answered(item)][:count]
-    with gzip.open(data / "training/disambig_timeqa_groups.jsonl.gz", "rt", encoding="utf-8") as lines:
-        groups = chance.sample(list(map(json.loads, lines)), count)
-    yield "TimeQA", list(map(_group, groups))
-    texts = {one.pid: one.text for one in read_corpus(data / "ramdocs/corpus.jsonl")}
-    ramdocs = load_questions(data / "ramdocs/open250.json")
-    yield (
-        "RAMDocs",
-        [
-            Item(
-                one.question,
-                [("", texts[document.pid]) for document in one.documents],
-                [r.short_answers for r in one.readings],
-            )
-            for one in chance.sample(ramdocs, count)
-        ],
-    )
-    squad = json.loads((data / "squad/reader_eval.json").read_text("utf-8"))["data"]
-    plain = [
-        (asked, article["title"].replace("_", " "), [one["context"] for one in article["paragraphs"]])
-        for article in squad
-        for paragraph in article["paragraphs"]
-        for asked in paragraph["qas"]
-        if not asked["is_impossible"]
-    ]
-    yield (
-        "SQuAD",
-        [
-            _searched(
-                [(asked["question"], [[one["text"] for one in asked["answers"]]])], [(title, text) for text in own]
-            )[0]
-            for asked, title, own in chance.sample(plain, count)
-        ],
-    )
+    every = items(data, planted=True)
+    pools = {"homonyms": list(read_corpus(corpus_path()))}
+    for name in ("ASQA", "SQuAD"):
+        pools[name] = list({one.pid: one for item in every[name] for one in item.passages}.values())
+    asked = load_questions(data / "ambignq/train_light.json")
+    every["AmbigNQ"] = [Item(one.question, tuple(r.short_answers for r in one.readings), ()) for one in asked]
+    pools["AmbigNQ"] = [*pools["ASQA"], *read_corpus(data / "asqa/corpus.jsonl")]
+    every["ASQA"] = [item for item in every["ASQA"] if len(item.passages) > 1]
+    in_asqa = {item.question for item in every["ASQA"]}
+    for name, some in every.items():
+        if name == "AmbigNQ":
+            drawn = [item for item in chance.sample(some, 20 * count) if item.question not in in_asqa]
+            yield name, [item for item in _searched(drawn, pools[name]) if _answered(item)][:count]
+            continue
+        drawn = chance.sample(some, min(count, len(some)))
+        if name == "SQuAD":  # each in its own article
+            articles = [[one for one in pools[name] if one.title == item.passages[0].title] for item in drawn]
+            yield name, [_searched([item], own)[0] for item, own in zip(drawn, articles, strict=True)]
+        elif name == "homonyms":
+            yield name, _searched(drawn, pools[name])
+        else:
+            yield name, [replace(item, passages=item.passages[:_PASSAGES]) for item in drawn]
 
 
-def _titled(context: str) -> tuple[str, str]:
-    title, _, text = context.partition("\n\n")
-    return (title, text) if text else ("", title)
-
-
-def _searched(asked: Sequence[tuple[str, Sequence[Sequence[str]]]], pool: Texts) -> list[Item]:
-    found = nearest_by_words([" ".join(one) for one in pool], [question for question, _ in asked], _PASSAGES)
-    return [
-        Item(question, [pool[place] for place in places], gold)
-        for (question, gold), places in zip(asked, found, strict=True)
-    ]
+def _searched(asked: Sequence[Item], pool: Sequence[Passage]) -> list[Item]:
+    found = nearest_by_words([one.indexed_text for one in pool], [item.question for item in asked], _PASSAGES)
+    pairs = zip(asked, found, strict=True)
+    return [replace(item, passages=tuple(pool[place] for place in places)) for item, places in pairs]
 
 
 def _answered(item: Item) -> bool:
     """Return whether half of the answers stand in the passages."""
-    texts = [" ".join(passage) for passage in item.passages]
+    texts = [passage.indexed_text for passage in item.passages]
     return 2 * sum(any(has_answer(aliases, text) for text in texts) for aliases in item.gold) >= len(item.gold)
-
-
-def _group(group: Mapping[str, Any]) -> Item:
-    passages = [passage for reading in group["readings"] for passage in reading["passages"]]
-    texts = list(dict.fromkeys([*passages, group["lead"]]))[:_PASSAGES]
-    gold = [reading["answers"] for reading in group["readings"]]
-    return Item(group["ambiguous_question"], [(group["title"], text) for text in texts], gold)
 
 
 def _same(answer: str, aliases: Sequence[str]) -> bool:
     return any(same_answer(answer, alias) for alias in aliases)
-
-
-Found = list[tuple[Item, list[Evidence]]]
 
 
 def fitted(corpora: Sequence[Found]) -> Weighting:
@@ -169,6 +107,10 @@ def chosen(found: Found, weighting: Weighting) -> tuple[float, float, float]:
     return 100 * right / max(1, shown), 100 * met / gold, shown / len(found)
 
 
+def _shown(number: int, passage: Passage) -> PromptPassage:
+    return PromptPassage(number, passage.title, passage.text)
+
+
 def main(
     data: Annotated[Path, typer.Argument(help="Folder of the open data sets.")],
     count: Annotated[int, typer.Option(help="Questions of each corpus.")] = 60,
@@ -177,10 +119,10 @@ def main(
     """Print for each corpus what is right and found with the engine's weights, and with those of the other corpora."""
     models = Models(Encoder(), Reader(precision="auto"))
     read: dict[str, Found] = {}
-    for name, items in corpora(data, count, seed):
+    for name, some in chosen_items(data, count, seed):
         read[name] = [
-            (item, gather(item.question, [PromptPassage(n, *one) for n, one in enumerate(item.passages, 1)], models))
-            for item in items
+            (item, gather(item.question, [_shown(n, one) for n, one in enumerate(item.passages, 1)], models))
+            for item in some
         ]
     rows = []
     for name, found in read.items():

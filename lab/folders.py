@@ -25,7 +25,7 @@ from polyqa.base.values import Passage
 from polyqa.documents import Documents
 from polyqa.metrics import exact_presence
 
-from .results import JsonFile, Measured, Table, report, today
+from .results import JsonFile, Table, report
 
 LIST = Path(__file__).with_name("folders.toml")
 _LABELS = ("right", "clumsy", "wrong")
@@ -136,15 +136,11 @@ def main(
             typer.echo(
                 f"\n{name} · {row['ask']} · {row['digest']} · {row['outcome']}\n{row['answer']}\n  {places}", err=True
             )
-    heads = ["folder", "question", "cited", "outcome"]
-    report(
-        Measured(
-            about=f"Ten questions a folder, the default program, embedded models, no language model; {today()}.",
-            command="python -m lab.folders FOLDERS",
-            tables={"": Table(heads=_HEADS, rows=rows), "answers": Table(heads=heads, rows=answers)},
-        ),
-        json_file,
-    )
+    tables = {
+        "": Table(heads=_HEADS, rows=rows),
+        "answers": Table(heads=["folder", "question", "cited", "outcome"], rows=answers),
+    }
+    report("Ten questions a folder, the default program, embedded models, no language model", tables, json_file)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 python -m lab.house CHECKOUT [--label TEXT] [--no-tests]
 
 The figures of a checkout, of this commit or an older one, become a column of ``lab/results/house.json`` under the label
-and are shown in `lab/README.md`. How each figure is counted stands in the docstring of its function.
+and are shown in `lab/README.md`.
 """
 
 import ast
@@ -16,7 +16,6 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated
 
@@ -28,13 +27,16 @@ from polyqa.base.files import write_atomically
 from .results import HOME, Measured, Table, read_measured, today
 
 _NOT_PRODUCT = {"benchmarks", "training", "lab"}
-_PRIVATE = re.compile(
-    r"\bdspy(?:\.\w+)*\._\w|\bfrom dspy[\w.]* import _\w|\bfrom dspy\._|__wrapped__|_engine_store|GLOBAL_HISTORY|"
-    r"cache\._lock|anyio\._core"
+_MODELS = {"engines", "extractive", "embedded_models", "models"}
+_PRIVATE = (
+    r"^(?!\s*#).*(?:\bdspy(?:\.\w+)*\._\w|\bfrom dspy[\w.]* import _\w|\bfrom dspy\._|__wrapped__|_engine_store|"
+    r"GLOBAL_HISTORY|cache\._lock|anyio\._core)"
 )
-_APPENDS = re.compile(r"""open\([^)]*["']ab?["']|O_APPEND|sqlite3\.connect""")
+_APPENDS = r"""open\([^)]*["']ab?["']|O_APPEND|sqlite3\.connect"""
+_CALLBACK = r"^class \w+\([^)]*BaseCallback\b"
 _OUTCOMES = {"answer", "answered", "calls", "most_calls", "dev_gain"}
 _RENDERERS = {"rich": "rich", "jinja2": "Jinja", "markupsafe": "Jinja", "html": "html", "matplotlib": "matplotlib"}
+_PASSED_OVER = re.compile(r"#|import |from |[\w, ]+,$|[()\[\]{}]+,?:?$")
 _SAME_LINES = 6
 _QUESTION = "When did Titanic come out?"
 _COUNT = """
@@ -82,35 +84,25 @@ print("\\n" + json.dumps([len(commands), len(options), len(set(options))]))
 
 
 class House:
-    """A checkout.
-
-    Parameters
-    ----------
-    root
-        Its folder. Links in ``polyqa/`` are followed, so that rooms count wherever they stand.
-    """
+    """A checkout, whose links in ``polyqa/`` are followed, so that rooms count wherever they stand."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         if not (self.root / "polyqa").is_dir():
             raise PolyqaError(f"{root} is no checkout of polyqa: it has no folder polyqa.")
-
-    @cached_property
-    def product(self) -> Mapping[Path, str]:
-        """The Python files that a wheel holds, benchmarks and training apart."""
         rooms = [path for path in (self.root / "polyqa").iterdir() if path.name not in _NOT_PRODUCT]
         files = {path.resolve() for room in rooms for path in (room.rglob("*.py") if room.is_dir() else [room])}
-        return {path: path.read_text(encoding="utf-8") for path in sorted(files) if path.suffix == ".py"}
-
-    @cached_property
-    def trees(self) -> Mapping[Path, ast.Module]:
-        """Their syntax."""
-        return {path: ast.parse(text) for path, text in self.product.items()}
+        self.product = {path: path.read_text(encoding="utf-8") for path in sorted(files) if path.suffix == ".py"}
+        self.trees = {path: ast.parse(text) for path, text in self.product.items()}
 
     def lines(self, *folders: str) -> int:
         """Count the lines of Python files in folders of the checkout."""
         files = {path.resolve() for folder in folders for path in (self.root / folder).rglob("*.py")}
         return sum(path.read_text(encoding="utf-8").count("\n") for path in files)
+
+    def places(self, pattern: str) -> list[int]:
+        """Count the places with a pattern, by file."""
+        return [len(re.findall(pattern, text, re.MULTILINE)) for text in self.product.values()]
 
     def tests(self) -> int:
         """Count the tests that pytest collects."""
@@ -120,50 +112,25 @@ class House:
             raise PolyqaError(f"pytest collected nothing in {self.root}: {out[-300:]}")
         return int(found[1])
 
-    def entered(self) -> dict[str, int]:
+    def entered(self) -> tuple[int, int, int, int]:
         """Count files of the checkout in which a function was called, imports apart, each in a process of its own.
 
-        ``ask``: by ``polyqa ask``; ``own``: those of them outside the embedded engine and models; ``call``: outside
-        them, by a program that makes one call; ``modules``: modules of polyqa that ``polyqa ask`` imported.
+        Returns
+        -------
+        int, int, int, int
+            Outside the embedded engine and models, by a program that makes one call; by ``polyqa ask``, all of them
+            and those outside; modules of polyqa that ``polyqa ask`` imported.
         """
         found = json.loads(self._run(["-c", _COUNT + _ASK, _QUESTION]).splitlines()[-1])
-        entered = {name: [path for path in map(Path, found[name]) if path in self.product] for name in ("ask", "call")}
-        other = {name: [path for path in paths if not self._is_model(path)] for name, paths in entered.items()}
-        return {
-            "ask": len(entered["ask"]),
-            "own": len(other["ask"]),
-            "call": len(other["call"]),
-            "modules": len(found["modules"]),
-        }
-
-    def _is_model(self, path: Path) -> bool:
-        parts = path.relative_to(self.root).parts
-        return bool({"engines", "extractive", "embedded_models", "models"} & set(parts[:-1]))
+        call, ask = ([path for path in map(Path, found[name]) if path in self.product] for name in ("call", "ask"))
+        others = [sum(not _MODELS & set(one.relative_to(self.root).parts[:-1]) for one in own) for own in (call, ask)]
+        return others[0], len(ask), others[1], len(found["modules"])
 
     def tables(self) -> int:
         """Count assignments at the top of a module of a mapping or set of at least two signatures."""
-        signatures = {
-            node.name
-            for path, tree in self.trees.items()
-            if "signatures" in path.parts
-            for node in tree.body
-            if isinstance(node, ast.ClassDef)
-        }
+        trees = [tree for path, tree in self.trees.items() if "signatures" in path.parts]
+        signatures = {node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
         return sum(_is_table(node, signatures) for tree in self.trees.values() for node in tree.body)
-
-    def callbacks(self) -> int:
-        """Count classes whose base is DSPy's ``BaseCallback``."""
-        classes = [node for tree in self.trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
-        return sum(any(ast.unparse(base).endswith("BaseCallback") for base in node.bases) for node in classes)
-
-    def files_with(self, pattern: str) -> int:
-        """Count files that have a line of a pattern."""
-        return sum(bool(re.search(pattern, text, re.MULTILINE)) for text in self.product.values())
-
-    def private_lines(self) -> int:
-        """Count lines of code that touch private parts of DSPy or of what it stands on."""
-        lines = [line for text in self.product.values() for line in text.splitlines()]
-        return sum(bool(_PRIVATE.search(line)) for line in lines if not line.lstrip().startswith("#"))
 
     def run_identities(self) -> int:
         """Count descriptions of a run: classes and dicts of at least four fields, with a program and an LM.
@@ -174,10 +141,6 @@ class House:
         fields = [set(_fields(node)) for node in nodes if isinstance(node, ast.Dict | ast.ClassDef)]
         return sum(len(names) > 3 and {"program", "lm"} <= names and not names & _OUTCOMES for names in fields)
 
-    def ways_to_resume(self) -> int:
-        """Count lines that open a file to append to it, or a database: what stopped work left is read from there."""
-        return sum(len(_APPENDS.findall(text)) for text in self.product.values())
-
     def renderers(self) -> int:
         """Count the libraries that draw or write markup: rich, Jinja with markupsafe, html and matplotlib."""
         imports = re.compile(rf"^\s*(?:import|from) ({'|'.join(_RENDERERS)})\b", re.MULTILINE)
@@ -187,10 +150,7 @@ class House:
         """Count pairs of places with six or more equal lines; blank lines, comments and imports are passed over."""
         places: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
         for number, text in enumerate(self.product.values()):
-            lines = [line.strip() for line in text.splitlines()]
-            lines = [
-                line for line in lines if line and not re.match(r"#|import |from |[\w, ]+,$|[()\[\]{}]+,?:?$", line)
-            ]
+            lines = [line for line in map(str.strip, text.splitlines()) if line and not _PASSED_OVER.match(line)]
             for at in range(len(lines) - _SAME_LINES + 1):
                 places[tuple(lines[at : at + _SAME_LINES])].append((number, at))
         pairs = {pair for found in places.values() for pair in itertools.combinations(found, 2)}
@@ -199,9 +159,8 @@ class House:
 
     def top(self) -> tuple[int, int]:
         """Count folders and links that git knows at the top and in ``polyqa/``."""
-        lines = subprocess.run(
-            ["git", "-C", str(self.root), "ls-files", "--stage"], capture_output=True, text=True, check=True
-        ).stdout.splitlines()
+        command = ["git", "-C", str(self.root), "ls-files", "--stage"]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
         names = [line.split("\t", 1) for line in lines]
         folders = {name.split("/")[0] for _, name in names if "/" in name and not name.startswith(".")}
         return len(folders), sum(mode.startswith("120000") for mode, _ in names)
@@ -211,15 +170,19 @@ class House:
         project = tomllib.loads((self.root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         return len(project["dependencies"]), len(project.get("optional-dependencies", {}))
 
-    def commands(self) -> tuple[int, int, int]:
+    def commands(self) -> list[int]:
         """Count commands, their options, and the different names of options."""
-        commands, options, names = json.loads(self._run(["-c", _COMMANDS]).splitlines()[-1])
-        return commands, options, names
+        counts: list[int] = json.loads(self._run(["-c", _COMMANDS]).splitlines()[-1])
+        return counts
 
     def _run(self, words: Sequence[str]) -> str:
-        environment = {**os.environ, "PYTHONPATH": str(self.root)}
         done = subprocess.run(
-            [sys.executable, *words], cwd=self.root, env=environment, capture_output=True, text=True, check=False
+            [sys.executable, *words],
+            cwd=self.root,
+            env={**os.environ, "PYTHONPATH": str(self.root)},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             raise PolyqaError(f"{self.root}: {(done.stderr or done.stdout).strip()[-500:]}")
@@ -245,37 +208,38 @@ def _is_table(node: ast.stmt, signatures: set[str]) -> bool:
     return any(len(own) > 1 and {name.rpartition(".")[2] for name in own} <= signatures for own in keys)
 
 
-def figures(house: House, *, tests: bool = True) -> Iterator[tuple[str, int]]:
-    """Yield what is counted, in words, and the count."""
-    yield "product, lines of Python", sum(text.count("\n") for text in house.product.values())
-    yield "lab (benchmarks and training before), lines", house.lines("lab", "benchmarks", "training")
-    yield "tests, lines", house.lines("tests")
-    if tests:
-        yield "tests, collected", house.tests()
-    entered = house.entered()
-    yield "files entered by a program of one call, without engine and models", entered["call"]
-    yield "files entered by `polyqa ask`", entered["ask"]
-    yield "of these without engine and models", entered["own"]
-    yield "modules of polyqa imported by `polyqa ask`", entered["modules"]
-    yield "tables keyed by signature", house.tables()
-    yield "callback classes", house.callbacks()
-    yield "run identities (classes and dicts with program and LM, without outcome)", house.run_identities()
-    yield "ways to resume (places that append to a file or open a database)", house.ways_to_resume()
-    yield "renderers (rich, Jinja, html, matplotlib)", house.renderers()
-    yield "files that import Ray", house.files_with(r"^\s*(?:import|from) ray\b")
-    yield "files that hold HTML or SVG", house.files_with(r"<(?:html|svg|table|div|section)[ >]")
+def figures(house: House, *, tests: bool = True) -> dict[str, int]:
+    """Return what is counted, in words, and the count."""
+    call, ask, own, modules = house.entered()
     folders, links = house.top()
-    yield "folders at the top", folders
-    yield "links", links
     mandatory, extras = house.dependencies()
-    yield "mandatory dependencies", mandatory
-    yield "extras", extras
     commands, options, names = house.commands()
-    yield "commands", commands
-    yield "options", options
-    yield "different names of options", names
-    yield "lines that touch private parts of DSPy", house.private_lines()
-    yield "pairs of places with six or more equal lines", house.duplicates()
+    return {
+        "product, lines of Python": sum(text.count("\n") for text in house.product.values()),
+        "lab (benchmarks and training before), lines": house.lines("lab", "benchmarks", "training"),
+        "tests, lines": house.lines("tests"),
+        **({"tests, collected": house.tests()} if tests else {}),
+        "files entered by a program of one call, without engine and models": call,
+        "files entered by `polyqa ask`": ask,
+        "of these without engine and models": own,
+        "modules of polyqa imported by `polyqa ask`": modules,
+        "tables keyed by signature": house.tables(),
+        "callback classes": sum(house.places(_CALLBACK)),
+        "run identities (classes and dicts with program and LM, without outcome)": house.run_identities(),
+        "ways to resume (places that append to a file or open a database)": sum(house.places(_APPENDS)),
+        "renderers (rich, Jinja, html, matplotlib)": house.renderers(),
+        "files that import Ray": sum(map(bool, house.places(r"^\s*(?:import|from) ray\b"))),
+        "files that hold HTML or SVG": sum(map(bool, house.places(r"<(?:html|svg|table|div|section)[ >]"))),
+        "folders at the top": folders,
+        "links": links,
+        "mandatory dependencies": mandatory,
+        "extras": extras,
+        "commands": commands,
+        "options": options,
+        "different names of options": names,
+        "lines that touch private parts of DSPy": sum(house.places(_PRIVATE)),
+        "pairs of places with six or more equal lines": house.duplicates(),
+    }
 
 
 def with_column(label: str, counts: Mapping[str, int]) -> Measured:
@@ -299,7 +263,7 @@ def main(
     tests: Annotated[bool, typer.Option(help="Count the tests, which takes a minute.")] = True,
 ) -> None:
     """Count, print, and store a column."""
-    measured = with_column(label, dict(figures(House(checkout), tests=tests)))
+    measured = with_column(label, figures(House(checkout), tests=tests))
     write_atomically(HOME / "house.json", measured.model_dump_json(indent=1) + "\n")
     typer.echo(measured.tables[""].markdown())
 

@@ -28,7 +28,7 @@ from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.long_answers import clean_reply
 from polyqa.lm.recorded import RecordedReply, Recording
 
-from .results import JsonFile, Measured, Table, report, today
+from .results import JsonFile, Seed, Table, report
 
 LABELS = ("read right", "read wrong", "rightly refused", "wrongly refused")
 _MARKS = {"<completed>": dspy.XMLAdapter, "[[ ## ": dspy.ChatAdapter, "JSON object": dspy.JSONAdapter}
@@ -112,7 +112,7 @@ def main(
     draw: Annotated[Path | None, typer.Option(help="Write replies to label to this file.")] = None,
     labels: Annotated[Path | None, typer.Option(help="A sheet whose labels are filled in.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="How many replies are drawn.")] = 300,
-    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    seed: Seed = 0,
     json_file: JsonFile = None,
 ) -> None:
     """Count what is read and refused, and print the lines that no reply ran."""
@@ -136,9 +136,7 @@ def main(
     if labels is not None:
         counts.update(labels_in(labels))
         columns += LABELS
-    about = f"Replies to different calls, and labels of some; {today()}."
-    command = "python -m lab.replies RECORDING…" + (" --labels SHEET" if labels else "")
-    report(Measured(about=about, command=command, tables={"": table(counts, columns)}), json_file)
+    report("Replies to different calls, and labels of some", table(counts, columns), json_file)
     print(*unused(Path(polyqa.replies.__file__).parent, tracer.results().counts), sep="\n")
 
 

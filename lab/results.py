@@ -2,12 +2,16 @@
 
 import datetime
 import os
-from collections.abc import Mapping, Sequence
+import shlex
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 import typer
 from pydantic import BaseModel, ConfigDict, model_validator
+from rich.console import Console
+from rich.progress import track
 
 from polyqa.artifacts.card import Figure
 from polyqa.base.errors import PolyqaError
@@ -21,9 +25,15 @@ from polyqa.evaluation.tables import markdown_table
 HOME = Path(__file__).resolve().parent / "results"
 BASELINE = "rac"
 _DIGITS = 4
-
+_NOT_TOLD = ("--json", "--work", "--record", "--plot")  # options of where something is kept
+Item = TypeVar("Item")
 
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also store the measurement, for the documents.")]
+Program = Annotated[str, typer.Option(help="Name of the program.")]
+Programs = Annotated[list[str] | None, typer.Option("--program", help="A program; repeat for more. Default: all.")]
+Index = Annotated[str, typer.Option(help="Name or path of the index.")]
+Questions = Annotated[str, typer.Option(help="Questions, as for polyqa evaluate.")]
+Seed = Annotated[int, typer.Option(help="Of everything that is drawn.")]
 
 
 class Part(BaseModel):
@@ -75,11 +85,39 @@ class Measured(Part):
         return "\n\n".join(filter(None, (self.about, command, main, self.notes)))
 
 
-def report(measured: Measured, json_file: Path | None) -> None:
-    """Print the tables of a measurement, and store it if a file is given."""
-    typer.echo("\n\n".join(table.markdown() for table in measured.tables.values()))
+def report(
+    about: str,
+    tables: Table | Mapping[str, Table],
+    json_file: Path | None,
+    *,
+    notes: str = "",
+    values: Mapping[str, float] | None = None,
+) -> None:
+    """Print the tables of a measurement, and store it if a file is given, with today's date and this command line."""
+    named = {"": tables} if isinstance(tables, Table) else dict(tables)
+    typer.echo("\n\n".join(table.markdown() for table in named.values()))
     if json_file is not None:
+        measured = Measured(
+            about=f"{about}; {today()}.", command=command_line(), tables=named, notes=notes, values=dict(values or {})
+        )
         write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
+
+
+def command_line() -> str:
+    """Return this process's command, without the folders of this machine and the places where something is kept."""
+    module = sys.argv[0].rpartition("/lab/")[2].removesuffix(".py").removesuffix("/__main__").replace("/", ".")
+    words, given = ["python", "-m", f"lab.{module}"], iter(sys.argv[1:])
+    for word in given:
+        if word in _NOT_TOLD:
+            next(given)
+        else:
+            words.append(without_folders(word))
+    return shlex.join(words)
+
+
+def tracked(items: Iterable[Item], what: str) -> Iterable[Item]:
+    """Yield items with a progress bar on stderr."""
+    return track(list(items), what, console=Console(stderr=True))
 
 
 def stored_tables(json_file: Path | None) -> dict[str, Table]:
@@ -101,15 +139,6 @@ def merged(tables: Mapping[str, Table], before: Mapping[str, Table]) -> dict[str
 def read_measured(name: str) -> Measured:
     """Read the measurement of that name."""
     return Measured.model_validate_json((HOME / f"{name}.json").read_bytes())
-
-
-def command_line(module: str, options: Mapping[str, object]) -> str:
-    """Return the command that repeats a measurement; options that are ``None`` or empty are left out."""
-    words = [f"python -m {module}"]
-    for name, value in options.items():
-        values = value if isinstance(value, list) else [] if value is None or value == "" else [value]
-        words += [f"{name} {one}" for one in values]
-    return " ".join(words)
 
 
 def cores() -> int:

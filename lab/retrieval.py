@@ -4,8 +4,9 @@ python -m lab.retrieval --index NAME --questions SOURCE [--limit N] [--json FILE
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
+import dspy
 import numpy as np
 import typer
 
@@ -17,7 +18,6 @@ from polyqa.colbert_index import (
     ColBERTIndex,
     FusedRetriever,
     Reranker,
-    Retriever,
     SpanReaderReranker,
     rerank,
     rerank_found,
@@ -25,13 +25,15 @@ from polyqa.colbert_index import (
 from polyqa.evaluation.columns import MEAN
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.statistics import estimate
+from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.metrics import answer_coverage, exact_presence, has_answer, mrecall
 from polyqa.metrics.answer_match import Match
 from polyqa.metrics.gold import Question
 from polyqa.models import Encoder, Reader
+from polyqa.programs import DIVA
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
-from .results import JsonFile, Measured, Table, command_line, report, rounded, today, without_folders
+from .results import JsonFile, Questions, Seed, Table, report, rounded, without_folders
 
 Ranking = Sequence[Sequence[Passage]]
 _METRICS = ("AC@5", "AC@100", "MRecall@5")
@@ -60,40 +62,23 @@ def reranked(
     reranker: Reranker, questions: Sequence[Question], candidates: Ranking, order: Callable[..., list[Passage]] = rerank
 ) -> Ranking:
     """Return the candidates in the order of the reranker, or in another that it has a part in."""
-    return [
-        order(reranker, question.question, own, len(own)) for question, own in zip(questions, candidates, strict=True)
-    ]
+    return [order(reranker, one.question, own, len(own)) for one, own in zip(questions, candidates, strict=True)]
 
 
-def diversified(retriever: Retriever, reranker: Reranker, encoder: Encoder, questions: Sequence[Question]) -> Ranking:
+def diversified(program: DIVA, questions: Sequence[str]) -> Ranking:
     """Return DIVA's passages for each question, with the embedded engine's pseudo-interpretations."""
-    import dspy
-
-    from polyqa.extractive import ExtractiveEngine, embedded_lm
-    from polyqa.programs import DIVA
-
-    program = DIVA(retriever, reranker, encoder=encoder)
-    with dspy.context(lm=embedded_lm(ExtractiveEngine(encoder=encoder))):
-        ranking = []
+    ranking = []
+    with dspy.context(lm=embedded_lm(ExtractiveEngine(encoder=program.encoder))):
         for question in questions:
-            typed = program.classify(question=question.question)
-            inferred = program.infer(question=question.question, reason=typed.reason)
-            found = program.search(question.question)
-            ranking.append(program.covering(found, inferred.pseudo_interpretations))
+            typed = program.classify(question=question)
+            inferred = program.infer(question=question, reason=typed.reason)
+            ranking.append(program.covering(program.search(question), inferred.pseudo_interpretations))
     return ranking
 
 
-def diversified_by_questions(
-    retriever: Retriever, reranker: Reranker, asked: QuestionRetriever, encoder: Encoder, questions: Sequence[Question]
-) -> Ranking:
+def diversified_by_questions(program: DIVA, questions: Sequence[str]) -> Ranking:
     """Return DIVA's passages for each question, with pseudo-interpretations from generated questions."""
-    from polyqa.programs import DIVA
-
-    program = DIVA(retriever, reranker, asked, encoder=encoder, pseudo="questions")
-    return [
-        program.covering(program.search(text), program.similar_questions(text) or [text])
-        for text in (one.question for one in questions)
-    ]
+    return [program.covering(program.search(text), program.similar_questions(text) or [text]) for text in questions]
 
 
 def run(
@@ -117,51 +102,36 @@ def run(
         "fused + rerank": reranked(reranker, questions, both),
         "fused + rerank, both counted (what programs do)": reranked(reranker, questions, both, rerank_found),
         "fused + rerank + reader": reranked(reading, questions, both),
-        "fused + DIVA (5 passages)": diversified(fused, reranker, encoder, questions),
+        "fused + DIVA (5 passages)": diversified(DIVA(fused, reranker, encoder=encoder), asked),
     }
     if questions_path(index).is_dir():
         made = QuestionRetriever(QuestionDatabase(questions_path(index), encoder=encoder, index=index), index)
-        rankings["fused + DIVA by generated questions (5 passages)"] = diversified_by_questions(
-            fused, reranker, made, encoder, questions
-        )
+        by_questions = DIVA(fused, reranker, made, encoder=encoder, pseudo="questions")
+        rankings["fused + DIVA by generated questions (5 passages)"] = diversified_by_questions(by_questions, asked)
     return {stage: evaluate_ranking(questions, ranking, match) for stage, ranking in rankings.items()}
 
 
 def main(
     index: Annotated[str, typer.Option(help="Name or path of the index.")],
-    questions: Annotated[str, typer.Option(help="A file of questions, homonyms/SPLIT or hub:NAME@CONFIGURATION.")],
+    questions: Questions,
     split: Annotated[str | None, typer.Option(help="Which split of the questions, if there are several.")] = None,
     limit: Annotated[int | None, typer.Option(help="A random sample of so many questions.")] = None,
     match: Annotated[
-        str, typer.Option(help="When a passage holds an answer: str-em (ASQA's substring) or dpr (tokens).")
+        Literal["str-em", "dpr"], typer.Option(help="When a passage holds an answer: ASQA's substring, or tokens.")
     ] = "str-em",
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    seed: Seed = 0,
     json_file: JsonFile = None,
 ) -> None:
     """Score every stage of retrieval on questions that say what answers each reading."""
     opened = ColBERTIndex(index)
     chosen = load_questions(questions, split=split, limit=limit, seed=seed)
-    rules: dict[str, Match] = {"str-em": exact_presence, "dpr": has_answer}
-    if match not in rules:
-        raise typer.BadParameter(f"--match is one of {', '.join(rules)}")
-    scored = run(opened, chosen, rules[match])
-    source = without_folders(questions)
-    options = {"--index": opened.name, "--questions": source, "--match": match, "--limit": limit}
-    about = (
-        f"{source}, {len(chosen)} questions; index {opened.name} ({opened.fingerprint}); an answer counts by {match}; "
-    )
+    scored = run(opened, chosen, exact_presence if match == "str-em" else has_answer)
     rows = [
         [stage, *("–" if name == "AC@100" and "DIVA" in stage else str(scores[name]) for name in _METRICS)]
         for stage, scores in scored.items()  # DIVA keeps five passages
     ]
-    report(
-        Measured(
-            about=f"{about}{today()}.",
-            command=command_line("lab.retrieval", {**options, "--seed": seed if limit else None}),
-            tables={"": Table(heads=["retrieval", *_METRICS], rows=rows)},
-        ),
-        json_file,
-    )
+    about = f"{without_folders(questions)}, {len(chosen)} questions; index {opened.name} ({opened.fingerprint})"
+    report(f"{about}; an answer counts by {match}", Table(heads=["retrieval", *_METRICS], rows=rows), json_file)
 
 
 if __name__ == "__main__":

@@ -18,23 +18,23 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, SearchSettings
 from polyqa.evaluation.loading import load_questions
+from polyqa.loading import load
 from polyqa.metrics import exact_presence
 
-from .latency_server import serving
-from .results import JsonFile, Measured, Table, command_line, cores, report, today, without_folders
+from .results import Index, JsonFile, Program, Questions, Table, cores, report, tracked, without_folders
 from .retrieval import evaluate_ranking
-from .serving import prepared_replies
+from .servers import prepared, serving
 
 app = typer.Typer(no_args_is_help=True)
 _KS = (5, 100)
 _THOROUGH = SearchSettings(ncells=64, candidates=10**9, ndocs=10**9)
 _LATENCY = 1.0
-_AT_ONCE = (1, 8, 64, 256)
+_AT_ONCE = [(1, 0), (8, 0), (64, 0), (256, 0), (64, 2), (256, 4)]
+"""Questions under way at once, and workers of Ray among which they are shared; 0 without Ray."""
 
 
 def _timed(index: ColBERTIndex, questions: Sequence[str], k: int) -> tuple[list[list[Passage]], list[float]]:
@@ -59,29 +59,26 @@ def _same(found: Sequence[Sequence[Passage]], exact: Sequence[Sequence[Passage]]
 @app.command()
 def search(
     index: Annotated[list[str], typer.Option(help="Name or path of an index; repeat for more.")],
-    questions: Annotated[str, typer.Option(help="Questions, as for polyqa evaluate.")],
+    questions: Questions,
     json_file: JsonFile = None,
 ) -> None:
     """Time the search of indexes."""
     asked = load_questions(questions)
     texts = [one.question for one in asked]
     rows = []
-    for name in index:
-        with Console(stderr=True).status(f"searching {name}"):
-            opened = ColBERTIndex(name)
-            opened.search("warm up", 1)
-            exact = ColBERTIndex(name, search_settings=_THOROUGH).search_many(texts, max(_KS))
-            for k in _KS:
-                found, took = _timed(opened, texts, k)
-                recalled = evaluate_ranking(asked, found, exact_presence)["MRecall@5"].value
-                times = [f"{np.quantile(took, share):.1f}" for share in (0.5, 0.99)]
-                same = f"{100 * _same(found, exact, k):.1f}%"
-                rows.append([opened.name, f"{len(opened):,}", str(k), *times, same, f"{recalled:.1f}"])
-    source = without_folders(questions)
-    about = f"{source}, {len(asked)} questions; {cores()} cores, of which a search takes one; {today()}."
-    command = command_line("lab.scale search", {"--index": index, "--questions": source})
+    for name in tracked(index, "searching"):
+        opened = ColBERTIndex(name)
+        opened.search("warm up", 1)
+        exact = ColBERTIndex(name, search_settings=_THOROUGH).search_many(texts, max(_KS))
+        for k in _KS:
+            found, took = _timed(opened, texts, k)
+            recalled = evaluate_ranking(asked, found, exact_presence)["MRecall@5"].value
+            times = [f"{np.quantile(took, share):.1f}" for share in (0.5, 0.99)]
+            same = f"{100 * _same(found, exact, k):.1f}%"
+            rows.append([opened.name, f"{len(opened):,}", str(k), *times, same, f"{recalled:.1f}"])
+    about = f"{without_folders(questions)}, {len(asked)} questions; {cores()} cores, of which a search takes one"
     heads = ["index", "passages", "k", "ms (median)", "ms (99%)", "as exact", "MRecall@5"]
-    report(Measured(about=about, command=command, tables={"": Table(heads=heads, rows=rows)}), json_file)
+    report(about, Table(heads=heads, rows=rows), json_file)
 
 
 def _answer(given: Mapping[str, Any], questions: Sequence[str], at_once: int, workers: int, told: Connection) -> None:
@@ -91,22 +88,15 @@ def _answer(given: Mapping[str, Any], questions: Sequence[str], at_once: int, wo
     import polyqa
 
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
-    models = polyqa.Models(lm="openai/prepared", api_base=given["address"])
-    program, index = given["program"], given["index"]
+    asked = {"program": given["program"], "index": given["index"]}
+    asked["models"] = polyqa.Models(lm="openai/prepared", api_base=given["address"])
     cluster = polyqa.Ray(workers) if workers else None
     with tempfile.TemporaryDirectory() as folder:
-        few = questions[:1]
         if cluster is None:
-            polyqa.answer_many(few, Path(folder) / "warm.jsonl", program=program, index=index, models=models)
+            polyqa.answer_many(questions[:1], Path(folder) / "warm.jsonl", **asked)
         before, began = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-        answered = polyqa.answer_many(
-            questions,
-            Path(folder) / "a.jsonl",
-            program=program,
-            index=index,
-            models=models,
-            batch=polyqa.Batch(at_once // max(1, workers), ray=cluster),
-        )
+        batch = polyqa.Batch(at_once // max(1, workers), ray=cluster)
+        answered = polyqa.answer_many(questions, Path(folder) / "a.jsonl", batch=batch, **asked)
         seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF)
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     told.send((seconds, 1_000 * busy / len(questions), after.ru_maxrss // 1_000, len(answered.failed)))
@@ -114,50 +104,39 @@ def _answer(given: Mapping[str, Any], questions: Sequence[str], at_once: int, wo
 
 @app.command()
 def answer(
-    program: Annotated[str, typer.Option(help="A program whose calls wait for each other.")] = "rac",
-    index: Annotated[str, typer.Option(help="Name or path of the index.")] = "homonyms",
+    program: Program = "rac",
+    index: Index = "homonyms",
     count: Annotated[int, typer.Option(min=10, help="How many questions.")] = 1_000,
     json_file: JsonFile = None,
 ) -> None:
-    """Time a batch of questions with a language model that takes a second for each call."""
-    console = Console(stderr=True)
+    """Time a batch of questions with a language model that takes a second for each call; the calls wait in turn."""
     every = [one.question for split in ("train", "dev", "test") for one in load_questions(f"homonyms/{split}")]
     # No two are the same, so that nothing is answered from memory.
     questions = [f"{every[n % len(every)].rstrip('?')}, for the {n // len(every) + 1}. time?" for n in range(count)]
-    with console.status("preparing replies"):
-        replies, depth = prepared_replies(program, index, questions)
+    replies, depth = prepared(load(program, index=index), questions)
     rows = []
     with serving(replies, _LATENCY) as address:
         given = {"address": address, "program": program, "index": index}
-        for at_once, workers in [*((one, 0) for one in _AT_ONCE), (64, 2), (256, 4)]:
+        for at_once, workers in tracked(_AT_ONCE, "answering"):
             chosen = questions if at_once > 1 else questions[: max(10, count // 25)]
-            with console.status(f"{at_once} at once"):
-                here, there = multiprocessing.Pipe()
-                process = multiprocessing.get_context("spawn").Process(
-                    target=_answer, args=(given, chosen, at_once, workers, there)
-                )
-                process.start()
-                seconds, busy, megabytes, failed = here.recv()
-                process.join()
+            here, there = multiprocessing.Pipe()
+            spawned = multiprocessing.get_context("spawn")
+            process = spawned.Process(target=_answer, args=(given, chosen, at_once, workers, there))
+            process.start()
+            seconds, busy, megabytes, failed = here.recv()
+            process.join()
             if failed:
                 raise RuntimeError(f"{failed} questions failed")
-            rows.append(
-                [
-                    f"Ray, {workers} workers" if workers else "one process",
-                    str(at_once),
-                    f"{seconds * count / len(chosen):.1f}",
-                    f"{len(chosen) / seconds:.1f}",
-                    f"{100 * len(chosen) / seconds * depth * _LATENCY / at_once:.0f}%",
-                    *(["–", "–"] if workers else [f"{busy:.0f}", f"{megabytes:,}"]),
-                ]
-            )
+            share = len(chosen) / seconds * depth * _LATENCY / at_once
+            cells = [f"{seconds * count / len(chosen):.1f}", f"{len(chosen) / seconds:.1f}", f"{share:.0%}"]
+            cells += ["–", "–"] if workers else [f"{busy:.0f}", f"{megabytes:,}"]
+            rows.append([f"Ray, {workers} workers" if workers else "one process", str(at_once), *cells])
     about = (
         f"{count:,} questions, `{program}` over {index}, a language model of {_LATENCY:g} s a call, for which a "
-        f"question waits {depth * _LATENCY:.1f} s; {cores()} cores for everything; {today()}."
+        f"question waits {depth * _LATENCY:.1f} s; {cores()} cores for everything"
     )
-    command = command_line("lab.scale answer", {"--program": program, "--index": index, "--count": count})
     heads = ["where", "at once", "seconds", "answers/s", "of what the model allows", "CPU ms a question", "memory MB"]
-    report(Measured(about=about, command=command, tables={"": Table(heads=heads, rows=rows)}), json_file)
+    report(about, Table(heads=heads, rows=rows), json_file)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ from typing import Annotated
 
 import dspy
 import typer
-from rich.console import Console
-from rich.progress import track
 
 import polyqa
 from polyqa.colbert_index import ColBERTIndex
@@ -27,9 +25,10 @@ from polyqa.programs import set_knn_demos
 from polyqa.programs.base import Preset
 from polyqa.programs.registry import REGISTRY
 
-from .latency_server import rehearse
-from .results import JsonFile, Measured, Table, command_line, report, today, without_folders
+from .results import Index, JsonFile, Programs, Questions, Table, report, tracked, without_folders
+from .servers import rehearse
 
+_HEADS = ["program", "preset", "calls", "in", "out", "paper in", "paper out"]
 _PRESETS: tuple[Preset, ...] = ("paper", "lean")
 PAPER = {"closed-book": (913, 123), "rac": (3_865, 426), "toc": (12_814, 1_207), "diva": (7_873, 515)}
 """Tokens in and out in table 4 of DIVA (In et al., 2024): ASQA, GPT-4, demos and 5 passages of its appendix."""
@@ -38,11 +37,11 @@ PAPER = {"closed-book": (913, 123), "rac": (3_865, 426), "toc": (12_814, 1_207),
 def measure(program: dspy.Module, questions: Sequence[Question]) -> tuple[float, float, float]:
     """Return the mean calls, input tokens and output tokens of a question."""
     calls = [rehearse(program, question.question) for question in questions]
-    tokens = [
+    sent, received = (
         fmean(sum(call["usage"][kind] for call in one) for one in calls)
         for kind in ("prompt_tokens", "completion_tokens")
-    ]
-    return fmean(map(len, calls)), tokens[0], tokens[1]
+    )
+    return fmean(map(len, calls)), sent, received
 
 
 def with_demos(name: str, preset: Preset, index: ColBERTIndex, train: list[Question], k: int) -> dspy.Module:
@@ -54,10 +53,10 @@ def with_demos(name: str, preset: Preset, index: ColBERTIndex, train: list[Quest
 
 
 def main(
-    program: Annotated[list[str] | None, typer.Option(help="A program; repeat for more. Default: all.")] = None,
-    index: Annotated[str, typer.Option(help="Name or path of the index.")] = "homonyms",
+    program: Programs = None,
+    index: Index = "homonyms",
     train: Annotated[str, typer.Option(help="Training questions, the source of the demos.")] = "homonyms/train",
-    questions: Annotated[str, typer.Option(help="Questions, as for polyqa evaluate.")] = "homonyms/dev",
+    questions: Questions = "homonyms/dev",
     limit: Annotated[int | None, typer.Option(min=1, help="A random sample of so many questions.")] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Demos that a call shows.")] = 5,
     json_file: JsonFile = None,
@@ -66,20 +65,15 @@ def main(
     opened, training = open_index(index), load_questions(train)
     asked = [one for one in load_questions(questions, limit=limit) if len(one.readings) > 1]
     rows = []
-    variants = [(name, preset) for name in program or REGISTRY for preset in _PRESETS]
-    for name, preset in track(variants, "counting", console=Console(stderr=True)):
+    for name, preset in tracked([(name, preset) for name in program or REGISTRY for preset in _PRESETS], "counting"):
         calls, sent, received = measure(with_demos(name, preset, opened, training, k), asked)
         paper = [f"{amount:,}" for amount in PAPER[name]] if name in PAPER else ["–", "–"]
         rows.append([f"`{name}`", preset, f"{calls:.1f}", f"{sent:,.0f}", f"{received:,.0f}", *paper])
-    source, trained = without_folders(questions), without_folders(train)
-    options = {"--index": opened.name, "--train": trained, "--questions": source, "-k": k, "--limit": limit}
     about = (
-        f"{source}, {len(asked)} ambiguous questions; index {opened.name} ({opened.fingerprint}); tokens of the "
-        f"embedded reader; demos: the {k} nearest of {trained} ({len(training)} questions); {today()}."
+        f"{without_folders(questions)}, {len(asked)} ambiguous questions; index {opened.name} ({opened.fingerprint}); "
+        f"tokens of the embedded reader; demos: the {k} nearest of {without_folders(train)} ({len(training)} questions)"
     )
-    heads = ["program", "preset", "calls", "in", "out", "paper in", "paper out"]
-    command = command_line("lab.tokens", {**options, "--program": program})
-    report(Measured(about=about, command=command, tables={"": Table(heads=heads, rows=rows)}), json_file)
+    report(about, Table(heads=_HEADS, rows=rows), json_file)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from polyqa.programs.spanwise import Finding, Spanwise
 from polyqa.replies import YesNo
 from polyqa.signatures import VerifyFinding
 
-from .results import JsonFile, Measured, Table, command_line, report, today
+from .results import Index, JsonFile, Questions, Seed, Table, report
 
 _RESAMPLES = 2_000
 _SHIPPED = "as shipped"
@@ -40,17 +40,7 @@ Demo = dict[str, Any]
 
 @dataclass(frozen=True)
 class Wording:
-    """One way to ask.
-
-    Attributes
-    ----------
-    signature
-        With one output, Yes or No.
-    demos
-        What is shown.
-    inputs
-        Returns the fields of a call.
-    """
+    """One way to ask: a signature with one output, Yes or No; what is shown; and the fields of a call."""
 
     signature: type[dspy.Signature]
     demos: Sequence[Demo]
@@ -159,10 +149,10 @@ def interval(values: NDArray[np.float64]) -> str:
 def main(
     lm: Annotated[str, typer.Option(help="The language model.")] = "local",
     record: Annotated[Path | None, typer.Option(help="Where its replies are recorded.")] = None,
-    questions: Annotated[str, typer.Option(help="Training questions.")] = "homonyms/train",
-    index: Annotated[str, typer.Option(help="Where their passages are.")] = "homonyms",
+    questions: Questions = "homonyms/train",
+    index: Index = "homonyms",
     limit: Annotated[int, typer.Option(help="How many questions are drawn.")] = 14,
-    seed: Annotated[int, typer.Option(help="Of the draw.")] = 0,
+    seed: Seed = 0,
     json_file: JsonFile = None,
 ) -> None:
     """Ask about the same findings in every wording, and compare."""
@@ -188,17 +178,11 @@ def main(
         rows.append([name, interval(area), against, f"{100 * yes:.0f}", f"{tokens:,.0f}"])
         typer.echo(" | ".join(rows[-1]), err=True)
     labels = np.concatenate(right)
-    report(
-        Measured(
-            about=(
-                f"{len(labels)} findings of {len(findings)} training questions ({questions}), {labels.sum()} right; "
-                f"{model.model}, index {index}, seed {seed}; intervals over questions; {today()}."
-            ),
-            command=command_line("lab.wordings", {"--lm": lm, "--limit": limit, "--seed": seed}),
-            tables={"": Table(heads=["wording", "AUC", "against shipped", "Yes, %", "tokens in"], rows=rows)},
-        ),
-        json_file,
+    about = (
+        f"{len(labels)} findings of {len(findings)} training questions ({questions}), {labels.sum()} right; "
+        f"{model.model}, index {index}, seed {seed}; intervals over questions"
     )
+    report(about, Table(heads=["wording", "AUC", "against shipped", "Yes, %", "tokens in"], rows=rows), json_file)
 
 
 if __name__ == "__main__":

@@ -2,3 +2,14 @@
 
 python -m lab.faults --help
 """
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ..results import Table
+
+
+def counted(heads: Sequence[str], outcomes: Sequence[str], counts: Mapping[str, Counter[str]]) -> Table:
+    """Return a table with a row for each name: all trials, and how often each outcome came."""
+    rows = [[name, str(own.total()), *(str(own[one]) for one in outcomes)] for name, own in counts.items()]
+    return Table(heads=[*heads, *outcomes], rows=rows)

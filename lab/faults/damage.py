@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import track
 
-from ..results import JsonFile, Measured, Table, command_line, report, today
+from ..results import JsonFile, Seed, Table, report, tracked
+from . import counted
 from .forks import in_fork
 
 OUTCOMES = ("refused", "harmless", "found by the check", "silent", "crashed", "too long")
@@ -152,7 +151,7 @@ def attack(subjects: Mapping[str, Subject], count: int, seed: int) -> tuple[Tabl
     wrong = []
     expected = {name: undamaged(subject) for name, subject in subjects.items()}
     plan = [(name, kind) for name in subjects for kind in MUTATIONS]
-    for number in track(range(count), "damaging", console=Console(stderr=True)):
+    for number in tracked(range(count), "damaging"):
         name, kind = plan[number % len(plan)]
         with tempfile.TemporaryDirectory() as place:
             folder = Path(shutil.copytree(subjects[name].folder, Path(place) / subjects[name].folder.name))
@@ -164,13 +163,12 @@ def attack(subjects: Mapping[str, Subject], count: int, seed: int) -> tuple[Tabl
         counts[kind][outcome] += 1
         if outcome in ("silent", "crashed", "too long"):
             wrong.append(f"{name} | {kind} | {file.relative_to(folder)} | {outcome}: {text}")
-    rows = [[name, str(own.total()), *(str(own[one]) for one in OUTCOMES)] for name, own in counts.items()]
-    return Table(heads=["damaged", "trials", *OUTCOMES], rows=rows), wrong
+    return counted(["damaged", "trials"], OUTCOMES, counts), wrong
 
 
 def command(
     count: Annotated[int, typer.Option(min=1, help="Trials.")] = 500,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Seed = 0,
     json_file: JsonFile = None,
 ) -> None:
     """Damage folders and see what is made of them."""
@@ -179,5 +177,4 @@ def command(
     with tempfile.TemporaryDirectory() as place:
         table, wrong = attack(made_subjects(Path(place)), count, seed)
     typer.echo("\n".join(wrong), err=True)
-    words = command_line("lab.faults damage", {"--count": count, "--seed": seed})
-    report(Measured(about=f"{count} damaged folders; {today()}.", command=words, tables={"": table}), json_file)
+    report(f"{count} damaged folders", table, json_file)

@@ -16,9 +16,9 @@ import tempfile
 import threading
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +28,9 @@ from polyqa.base.files import visible_files
 from polyqa.base.text import well_formed
 from polyqa.documents import Documents
 
-from ..results import JsonFile, Measured, Table, command_line, report, today
+from ..results import JsonFile, Seed, Table, report
+from ..servers import running
+from . import counted
 from .forks import in_fork
 
 OUTCOMES = ("read", "left out", "silent", "leaked")
@@ -39,23 +41,14 @@ _LIMIT = 900.0  # seconds for a round; each file may take two minutes
 _TEXTS = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 
+@dataclass(frozen=True)
 class Place:
-    """Where a hostile file is made, and what it may lead to.
+    """The folder that is read, a file outside of it, a server that counts who asks it, and draws for a round."""
 
-    Attributes
-    ----------
-    folder
-        The folder that is read.
-    secret
-        A file outside of it.
-    address
-        A server's, that counts who asks it.
-    draw
-        Of what differs from round to round.
-    """
-
-    def __init__(self, folder: Path, secret: Path, address: str, draw: random.Random) -> None:
-        self.folder, self.secret, self.address, self.draw = folder, secret, address, draw
+    folder: Path
+    secret: Path
+    address: str
+    draw: random.Random
 
     def write(self, name: str, data: str | bytes) -> None:
         """Write a file of the folder."""
@@ -266,7 +259,8 @@ def _changing(place: Place) -> None:
     place.write("moving.md", "# Moving\n\nIt moves.")
 
 
-KINDS: Mapping[str, Callable[[Place], None]] = {
+Kind = Callable[[Place], None]
+KINDS: Mapping[str, Kind] = {
     "a zip bomb": _zip_bomb,
     "an archive that lies about its size": _lying_archive,
     "archives in archives": _nested_archives,
@@ -290,28 +284,6 @@ KINDS: Mapping[str, Callable[[Place], None]] = {
     "a file that changes meanwhile": _changing,
 }
 """What is hostile about files, and what makes some."""
-
-
-@contextmanager
-def _server() -> Iterator[tuple[str, list[str]]]:
-    """Yield the address of a server, and what it was asked for."""
-    asked: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_error(404)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _read(folder: Path) -> Any:
@@ -342,18 +314,21 @@ def _change(path: Path, over: threading.Event) -> None:
             path.write_text("# Moving\n\nIt moves.\n" * (number % 3), encoding="utf-8")
 
 
-def read_round(home: Path, kinds: Mapping[str, Callable[[Place], None]], seed: int) -> tuple[Counter[str], list[str]]:
-    """Make a folder with a hostile file of every kind, and read it; return how often which outcome came, and faults.
-
-    The outcomes are counted as ``KIND|OUTCOME``.
-    """
+def read_round(home: Path, kinds: Mapping[str, Kind], seed: int) -> tuple[dict[str, Counter[str]], list[str]]:
+    """Make a folder with a hostile file of every kind, and read it; return how often which outcome came, and faults."""
     folder, outside = home / "folder", home / "outside"
     folder.mkdir()
     outside.mkdir()
     (folder / "good.md").write_text(f"# Velmora\n\n{_GOOD}", encoding="utf-8")
     (outside / "secret.md").write_text(_SECRET, encoding="utf-8")
     kind_of: dict[str, str] = {}
-    with _server() as (address, asked):
+    asked: list[str] = []
+
+    def respond(handler: BaseHTTPRequestHandler, _: object) -> None:
+        asked.append(handler.path)
+        handler.send_error(404)
+
+    with running(respond) as address:
         for kind, make in kinds.items():
             before = _files(folder)
             make(Place(folder, outside / "secret.md", address, random.Random(f"{kind} {seed}")))
@@ -370,16 +345,16 @@ def read_round(home: Path, kinds: Mapping[str, Callable[[Place], None]], seed: i
             if moving.ident is not None:
                 moving.join()
         if outcome.kind != "done":
-            return Counter(), [f"round {seed} | {outcome.kind}: {outcome.text}"]
+            return {}, [f"round {seed} | {outcome.kind}: {outcome.text}"]
         passages, files, left_out = outcome.value
-        counts: Counter[str] = Counter()
+        counts: dict[str, Counter[str]] = {}
         leaked = {source for source, text in passages if _SECRET in text}
         wrong = [f"round {seed} | {kind_of[source]} | {source!r} leaked" for source in leaked if source in kind_of]
         for name, kind in kind_of.items():
             how = "leaked" if name in leaked else "read" if name in files else "left out" if name in left_out else ""
             if not how and name == "moving.md":
                 how = "left out"  # it was not there when the folder was listed
-            counts[f"{kind}|{how or 'silent'}"] += 1
+            counts.setdefault(kind, Counter())[how or "silent"] += 1
             if not how:
                 wrong.append(f"round {seed} | {kind} | {name!r} silent")
         if not any(_GOOD in text for source, text in passages if source == "good.md"):
@@ -391,33 +366,29 @@ def read_round(home: Path, kinds: Mapping[str, Callable[[Place], None]], seed: i
         return counts, wrong
 
 
-def attack(count: int, seed: int, kinds: Mapping[str, Callable[[Place], None]] = KINDS) -> tuple[Table, list[str], int]:
+def attack(count: int, seed: int, kinds: Mapping[str, Kind] = KINDS) -> tuple[Table, list[str], int]:
     """Read folders until so many hostile files were in them; return the counts, what went wrong, and their number."""
-    counts: Counter[str] = Counter()
+    counts: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
     wrong: list[str] = []
-    rounds = 0
-    while counts.total() < count and not (rounds and not counts):
+    files = rounds = 0
+    while files < count and not (rounds and not files):
         with tempfile.TemporaryDirectory() as home:
             seen, faults = read_round(Path(home), kinds, seed + rounds)
             _remove_deep(Path(home))
-        counts += seen
+        for kind, own in seen.items():
+            counts[kind] += own
+        files = sum(own.total() for own in counts.values())
         wrong += faults
         rounds += 1
-    rows = []
-    for kind in kinds:
-        own = [counts[f"{kind}|{outcome}"] for outcome in OUTCOMES]
-        rows.append([kind, str(sum(own)), *map(str, own)])
-    return Table(heads=["hostile files", "files", *OUTCOMES], rows=rows), wrong, counts.total()
+    return counted(["hostile files", "files"], OUTCOMES, counts), wrong, files
 
 
 def command(
     count: Annotated[int, typer.Option(min=1, help="At least so many hostile files.")] = 200,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Seed = 0,
     json_file: JsonFile = None,
 ) -> None:
     """Read folders of hostile documents."""
     table, wrong, files = attack(count, seed)
     typer.echo("\n".join(wrong), err=True)
-    words = command_line("lab.faults documents", {"--count": count, "--seed": seed})
-    about = f"{files} hostile files; what went wrong otherwise: {len(wrong)}; {today()}."
-    report(Measured(about=about, command=words, tables={"": table}), json_file)
+    report(f"{files} hostile files; what went wrong otherwise: {len(wrong)}", table, json_file)

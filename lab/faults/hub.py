@@ -2,41 +2,27 @@
 
 import hashlib
 import json
-import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import urlsplit
 
 from huggingface_hub import constants
 
-_PART = 4_096  # bytes
+from ..servers import send, start_server
+
 _COMMIT = "c" * 40
 
 
 def serve_repository(files: Mapping[str, bytes]) -> None:
     """Serve the files under whatever name is asked for until this process ends; its forks pull from there."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            path = urlsplit(self.path).path
-            data = _about(files, path) if path.startswith("/api/") else files[path.rpartition("/")[2]]
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(data)))
-            self.send_header("Content-Type", "application/json")
-            self.send_header("ETag", f'"{hashlib.sha1(data).hexdigest()}"')
-            self.send_header("X-Repo-Commit", _COMMIT)
-            self.end_headers()
-            for begin in range(0, len(data) if self.command == "GET" else 0, _PART):
-                self.wfile.write(data[begin : begin + _PART])
+    def respond(handler: BaseHTTPRequestHandler, _: dict[str, Any]) -> None:
+        path = urlsplit(handler.path).path
+        data = _about(files, path) if path.startswith("/api/") else files[path.rpartition("/")[2]]
+        send(handler, 200, data, ETag=f'"{hashlib.sha1(data).hexdigest()}"', X_Repo_Commit=_COMMIT)
 
-        do_HEAD = do_GET
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = start_server(respond)
     # As HF_ENDPOINT does when the client is imported.
     constants.ENDPOINT = f"http://127.0.0.1:{server.server_port}"
     constants.HUGGINGFACE_CO_URL_TEMPLATE = constants.ENDPOINT + "/{repo_id}/resolve/{revision}/{filename}"

@@ -18,10 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-import dspy
 import typer
-from rich.console import Console
-from rich.progress import track
 
 from polyqa.asking import Result, ask
 from polyqa.base.errors import PolyqaError
@@ -36,7 +33,7 @@ from polyqa.metrics.gold import Question
 from polyqa.metrics.text import sentences
 from polyqa.models import Encoder
 
-from ..results import JsonFile, Measured, Table, command_line, report, today
+from ..results import JsonFile, Program, Questions, Seed, Table, report, tracked
 
 LIE = "a plain lie"
 KINDS: Mapping[str, Sequence[str]] = MappingProxyType(
@@ -131,21 +128,14 @@ def plant(
 
 def counts(results: Sequence[Result], chosen: Sequence[Target]) -> tuple[int, int, int, int]:
     """Count results with the wrong answer in the long answer, in a reading, with its source; and right results."""
-    pairs = list(zip(results, chosen, strict=True))
-    return (
-        sum(exact_presence([one.lie], result.answer) for result, one in pairs),
-        sum(
-            any(exact_presence([one.lie], reading.answer) for reading in result.interpretations)
-            for result, one in pairs
-        ),
-        sum(names_source(result, one) for result, one in pairs),
-        sum(
-            exact_presence(
-                [alias for reading in one.question.readings for alias in reading.short_answers], result.answer
-            )
-            for result, one in pairs
-        ),
-    )
+    told = read = cited = right = 0
+    for result, one in zip(results, chosen, strict=True):
+        told += exact_presence([one.lie], result.answer)
+        read += any(exact_presence([one.lie], reading.answer) for reading in result.interpretations)
+        cited += names_source(result, one)
+        gold = [alias for reading in one.question.readings for alias in reading.short_answers]
+        right += exact_presence(gold, result.answer)
+    return told, read, cited, right
 
 
 def names_source(result: Result, target: Target) -> bool:
@@ -155,29 +145,25 @@ def names_source(result: Result, target: Target) -> bool:
     return any(f"[{number}]" in text for number in numbers for text in telling)
 
 
-def _model(name: str, record: Path | None, grammar: bool) -> dspy.LM:
-    """Return a language model, which records, and whose replies are bound to their grammar, if that is wanted."""
-    lm = language_model(name)
-    if not grammar:
-        lm.takes_grammar = False
-    return lm if record is None else recorded(record, lm)
-
-
 def command(
-    program: Annotated[str, typer.Option(help="Of which program.")] = "auto",
+    program: Program = "auto",
     lm: Annotated[str, typer.Option(help="Of which language model.")] = MODEL_NAME,
     grammar: Annotated[bool, typer.Option(help="Bind the replies of a local model to their grammar.")] = True,
     record: Annotated[Path | None, typer.Option(help="Record its replies into this file.")] = None,
-    questions: Annotated[str, typer.Option(help="Questions that name their passages.")] = "homonyms/dev",
+    questions: Questions = "homonyms/dev",
     limit: Annotated[int, typer.Option(min=1, help="So many, drawn at random.")] = 30,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Seed = 0,
     where: Annotated[str, typer.Option(help="Behind what it is planted: text or title.")] = "text",
     json_file: JsonFile = None,
 ) -> None:
     """Plant wrong answers in the shipped corpus and count which are told."""
     index = open_index()
     chosen = targets(load_questions(questions), limit, seed)
-    encoder, model = Encoder(), _model(lm, record, grammar)
+    encoder, model = Encoder(), language_model(lm)
+    if not grammar:
+        model.takes_grammar = False
+    if record is not None:
+        model = recorded(record, model)
 
     def asked(corpus: Any) -> list[Result]:
         ready = load(program, index=corpus)
@@ -186,27 +172,15 @@ def command(
     plain = asked(index)
     rows = [["nothing", "–", "–", "–", "–", str(counts(plain, chosen)[-1])]]
     with tempfile.TemporaryDirectory() as folder:
-        for kind in track(KINDS, "planting", console=Console(stderr=True)):
+        for kind in tracked(KINDS, "planting"):
             corpus = plant(index.passages, chosen, kind, seed, where)
             built = build_index(corpus, Path(folder) / kind.replace(" ", "-"), encoder=encoder, progress=False)
             results = asked(built)
             told, read, cited, right = counts(results, chosen)
             changed = sum(one.answer != before.answer for one, before in zip(results, plain, strict=True))
             rows.append([kind, f"{told} of {len(chosen)}", str(read), str(cited), str(changed), str(right)])
-    options = {
-        "--program": program,
-        "--lm": "" if lm == MODEL_NAME else lm,
-        "": "" if grammar else "--no-grammar",
-        "--questions": questions,
-        "--limit": limit,
-        "--seed": seed,
-        "--where": where,
-    }
-    passages = len({one.pid for one in chosen})
     bound = "" if grammar else " without its grammar"
-    asked_of = f"{len(chosen)} questions of {questions}, {passages} passages"
-    about = f"`{program}` with {model.model}{bound}; {asked_of}; {today()}."
+    passages = len({one.pid for one in chosen})
+    about = f"`{program}` with {model.model}{bound}; {len(chosen)} questions of {questions}, {passages} passages"
     heads = ["planted", "in the long answer", "as a reading", "with its source", "the answer changed"]
-    heads.append("right answer given")
-    words = command_line("lab.faults injections", options)
-    report(Measured(about=about, command=words, tables={"": Table(heads=heads, rows=rows)}), json_file)
+    report(about, Table(heads=[*heads, "right answer given"], rows=rows), json_file)

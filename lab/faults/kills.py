@@ -18,23 +18,23 @@ import json
 import os
 import random
 import resource
+import shlex
 import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import track
 
 from polyqa.cli.app import app as polyqa
 from polyqa.cli.app import fail
+from polyqa.evaluation.runs import open_run
 
-from ..results import JsonFile, Measured, Table, command_line, merged, report, stored_tables, today
+from ..results import JsonFile, Seed, Table, merged, report, stored_tables, tracked
 from .damage import Subject, trial, undamaged
 from .forks import ended, fork, said
 
@@ -46,86 +46,85 @@ _REST = ["readable", "finished as undisturbed", "litter"]
 
 @dataclass(frozen=True)
 class Command:
-    """A command that is killed.
+    """A command of polyqa in the folder of a trial.
 
     Attributes
     ----------
-    words
-        Of the command line, given the folder of the trial.
-    outcome
-        What came of it, as JSON data, read from the folder of the trial.
+    line
+        Its words, with ``{home}`` for the folder.
+    place
+        Where in the folder its outcome is.
+    read
+        Returns, given that path, what came of it, as JSON data.
     polyqa_home
         The folder in that of the trial where polyqa keeps its indexes; without one, the usual place.
     """
 
-    words: Callable[[Path], Sequence[object]]
-    outcome: Callable[[Path], Any]
+    line: str
+    place: str
+    read: Callable[[Path], Any]
     polyqa_home: str = ""
+
+    def outcome(self, folder: Path) -> Any:
+        """Return what came of it."""
+        return self.read(folder / self.place)
+
+    def run(self, folder: Path) -> object:
+        """Run it in this process; return its exit code."""
+        if self.polyqa_home:
+            os.environ["POLYQA_HOME"] = str(folder / self.polyqa_home)
+        words = [word.format(home=folder) for word in shlex.split(self.line)]
+        try:
+            return polyqa(words, standalone_mode=False)  # Exit is its value
+        except Exception as error:
+            code = fail(error)
+            if code == _A_BUG:
+                raise
+            return code
+
+    def ended(
+        self, folder: Path, printed: Path, seconds: float = _LONGEST, most_bytes: int | None = None
+    ) -> int | None:
+        """Run it in a fork of this process; return its exit code, or ``None`` if it was killed after some seconds.
+
+        Parameters
+        ----------
+        printed
+            A file for what it prints.
+        most_bytes
+            The bytes of a file that the disk still takes.
+        """
+
+        def limited() -> object:
+            if most_bytes is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
+            try:
+                return self.run(folder)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+        return ended(fork(limited, printed), seconds)
 
 
 @dataclass(frozen=True)
 class Usual:
-    """A command that was not disturbed.
-
-    Attributes
-    ----------
-    seconds
-        How long it took.
-    largest
-        The bytes of the largest file it wrote.
-    outcome
-        What came of it.
-    hidden
-        The names of the hidden files that it left, such as locks.
-    """
+    """A command that was not disturbed: its seconds, the bytes of its largest file, its outcome, its hidden files."""
 
     seconds: float
     largest: int
     outcome: Any
-    hidden: frozenset[str] = frozenset()
-
-
-def start(one: Command, folder: Path, printed: Path, most_bytes: int | None = None) -> int:
-    """Start a command of polyqa in a fork of this process; return its number.
-
-    Parameters
-    ----------
-    folder
-        That of the trial.
-    printed
-        A file for what it prints.
-    most_bytes
-        The bytes of a file that the disk still takes.
-    """
-
-    def limited() -> object:
-        if most_bytes is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, resource.RLIM_INFINITY))
-        try:
-            return run(one, folder)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-
-    return fork(limited, printed)
-
-
-def run(one: Command, folder: Path) -> object:
-    """Run a command of polyqa in this process, in the folder of a trial; return its exit code."""
-    if one.polyqa_home:
-        os.environ["POLYQA_HOME"] = str(folder / one.polyqa_home)
-    try:
-        return polyqa([str(word) for word in one.words(folder)], standalone_mode=False)  # Exit is its value
-    except Exception as error:
-        code = fail(error)
-        if code == _A_BUG:
-            raise
-        return code
+    hidden: frozenset[str]
 
 
 def answers_in(path: Path) -> list[Any]:
     """Return what a file of answers holds, without what differs from run to run."""
     records = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return sorted([one["id"], one["answer"]] for one in records)
+
+
+def answers_of(path: Path) -> list[Any]:
+    """Return what a run holds, without what differs from one to another."""
+    return [[one.id, one.answer, str(one.error)] for one in open_run(path).records]
 
 
 def hidden(folder: Path) -> frozenset[str]:
@@ -157,24 +156,22 @@ def _trials(
     """Disturb every command so often; return the counts, and add to what went wrong."""
     draws = {name: random.Random(f"{seed} {what} {name}") for name in commands}
     counts: dict[str, Counter[str]] = {name: Counter() for name in commands}
-    for name in track([name for name in commands for _ in range(count)], what, console=Console(stderr=True)):
-        draw = draws[name]
+    for name in tracked([name for name in commands for _ in range(count)], what):
         with tempfile.TemporaryDirectory() as place:
-            home = Path(place) / "home"
+            home, one = Path(place) / "home", commands[name]
             if what == "kills":
-                after = _killed(base, home, commands[name], draw.uniform(0, usual[name].seconds))
-                told, how = "", f"after {after:.2f} s"
+                told, how = "", _killed(base, home, one, draws[name].uniform(0, usual[name].seconds))
             else:
-                most = draw.randrange(usual[name].largest)
-                told, how = _without_space(base, home, commands[name], most), f"for {most:,} bytes a file"
-            faults = {**_faults(commands[name], home, usual[name]), **({"told": told} if told else {})}
+                most = draws[name].randrange(usual[name].largest)
+                told, how = _without_space(base, home, one, most), f"for {most:,} bytes a file"
+            faults = _faults(one, home, usual[name]) | ({"told": told} if told else {})
         counts[name].update(["trials", *({"told", "readable", "finished", "clean"} - faults.keys())])
         wrong += [f"{name} | {what} {how} | not {fault}: {text}" for fault, text in faults.items()]
+    shown = ["trials", *([] if what == "kills" else ["told"]), "readable", "finished"]
     rows = []
     for name, own in counts.items():
-        cells = [own["trials"], *([own["told"]] if what != "kills" else []), own["readable"], own["finished"]]
-        rows.append([f"`polyqa {name}`", f"{usual[name].seconds:.1f}", *map(str, cells)])
-        rows[-1].append(str(own["trials"] - own["clean"]))
+        numbers = [*(own[one] for one in shown), own["trials"] - own["clean"]]
+        rows.append([f"`polyqa {name}`", f"{usual[name].seconds:.1f}", *map(str, numbers)])
     return Table(heads=["command", "s", what, *([] if what == "kills" else ["told in one line"]), *_REST], rows=rows)
 
 
@@ -182,11 +179,8 @@ def _without_space(base: Path, folder: Path, one: Command, most: int) -> str:
     """Run a command in a copy of ``base`` on a full disk; return what is wrong with how it ended, or nothing."""
     shutil.copytree(base, folder, symlinks=True)
     printed = folder.with_name("full.txt")
-    code = ended(start(one, folder, printed, most), _LONGEST)
-    lines = said(printed).strip()
-    if code in (0, _REFUSED):
-        return ""
-    return f"code {code}: {lines[-300:]}"
+    code = one.ended(folder, printed, most_bytes=most)
+    return "" if code in (0, _REFUSED) else f"code {code}: {said(printed).strip()[-300:]}"
 
 
 def _faults(one: Command, folder: Path, usual: Usual) -> dict[str, str]:
@@ -196,7 +190,7 @@ def _faults(one: Command, folder: Path, usual: Usual) -> dict[str, str]:
     outcome, text = trial(subject, folder, usual.outcome)
     if outcome not in ("harmless", "refused", "silent"):  # what it was before is not what it will be
         faults["readable"] = f"{outcome}: {text}"
-    code = ended(start(one, folder, printed), _LONGEST)
+    code = one.ended(folder, printed)
     refuses_to_repeat = outcome == "harmless" and code == _REFUSED  # such as to delete what is deleted
     if (code and not refuses_to_repeat) or trial(subject, folder, usual.outcome)[0] != "harmless":
         faults["finished"] = f"code {code}: {said(printed)[-300:]}"
@@ -205,12 +199,12 @@ def _faults(one: Command, folder: Path, usual: Usual) -> dict[str, str]:
     return faults
 
 
-def _killed(base: Path, folder: Path, one: Command, after: float) -> float:
+def _killed(base: Path, folder: Path, one: Command, after: float) -> str:
     """Kill a command in a copy of ``base``; return when: earlier than wanted if it would have ended before."""
     while True:
         shutil.copytree(base, folder, symlinks=True)
-        if ended(start(one, folder, folder.with_name("killed.txt")), after) is None:
-            return after
+        if one.ended(folder, folder.with_name("killed.txt"), after) is None:
+            return f"after {after:.2f} s"
         shutil.rmtree(folder)
         after *= _EARLIER
 
@@ -221,26 +215,24 @@ def _undisturbed(base: Path, one: Command) -> Usual:
         folder = Path(shutil.copytree(base, Path(place) / "home", symlinks=True))
         before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
         printed, begun = Path(place) / "printed.txt", time.monotonic()
-        if (code := ended(start(one, folder, printed), _LONGEST)) != 0:
+        if (code := one.ended(folder, printed)) != 0:
             raise RuntimeError(f"The undisturbed command failed with code {code}: {said(printed)}")
         seconds = time.monotonic() - begun
         files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
         written = [path.stat().st_size for path in files if before.get(path) != path.stat().st_mtime_ns]
-        outcome = undamaged(Subject(folder, one.outcome))
-        return Usual(seconds, max(written, default=0) + 1, outcome, hidden(folder))
+        return Usual(seconds, max(written, default=0) + 1, undamaged(Subject(folder, one.outcome)), hidden(folder))
 
 
 def command(
     count: Annotated[int, typer.Option(min=1, help="Kills of each command.")] = 20,
     full: Annotated[int, typer.Option(min=0, help="Full disks of each command.")] = 4,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Seed = 0,
     only: Annotated[list[str] | None, typer.Option(help="A command, such as 'index build'; repeat for more.")] = None,
     json_file: JsonFile = None,
 ) -> None:
     """Kill commands at random moments, fill their disk, and see what is left."""
     from .subjects import made_commands
 
-    words = command_line("lab.faults kills", {"--count": count, "--full": full, "--seed": seed})
     tables = stored_tables(json_file) if only else {}
     with tempfile.TemporaryDirectory() as place:
         base, commands = made_commands(Path(place))
@@ -249,5 +241,5 @@ def command(
             typer.echo("\n".join(wrong), err=True)
             tables = merged(found, tables)
             sums = {one: sum(int(row[2]) for row in table.rows) for one, table in tables.items()}
-            about = f"{sums['']} kills, {sums.get('full', 0)} full disks; {today()}."
-            report(Measured(about=about, command=words, tables=tables), json_file)  # this campaign may be killed, too
+            # After each command: this campaign may be killed, too.
+            report(f"{sums['']} kills, {sums.get('full', 0)} full disks", tables, json_file)

@@ -20,8 +20,6 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import dspy
 import typer
-from rich.console import Console
-from rich.progress import track
 
 from polyqa.asking import ask
 from polyqa.cli.errors import explain
@@ -30,24 +28,14 @@ from polyqa.language_models import embedded_engine, language_model
 from polyqa.loading import load
 from polyqa.programs.registry import REGISTRY
 
-from ..latency_server import chat_server, completion, prompt_key, send_head
-from ..results import JsonFile, Measured, Table, command_line, report, today
+from ..results import JsonFile, Programs, Table, report, tracked
+from ..servers import completion, prompt_key, running, send, send_head
 
 _DRIP = 0.2  # seconds before every byte
 
 
 class Failure(NamedTuple):
-    """How a server fails.
-
-    Attributes
-    ----------
-    text
-        In words.
-    body, status, headers
-        What it sends.
-    manner
-        ``whole`` sends it at once, ``drip`` a byte now and then, ``hang`` never, ``reset`` closes the connection.
-    """
+    """How a server fails, in words, and what it sends: at once, a byte now and then, or never, or it closes."""
 
     text: str
     body: str = ""
@@ -67,12 +55,12 @@ def _error(message: str) -> str:
 FAILURES: Mapping[str, Failure] = {
     "empty": Failure("an empty reply", _reply("")),
     "garbage": Failure('not a reply: `{"status": "ok"}`', _reply('{"status": "ok"}')),
-    "429": Failure("429, `Retry-After: 1`", _error("Too many requests"), 429, {"Retry-After": "1"}),
+    "429": Failure("429, `Retry-After: 1`", _error("Too many requests"), 429, {"Retry_After": "1"}),
     "500": Failure("500", _error("Internal server error"), 500),
     "reset": Failure("the connection is reset", manner="reset"),
     "hang": Failure("no byte comes", manner="hang"),
     "drip": Failure("a byte comes now and then", _reply("Yes"), manner="drip"),
-    "html": Failure("a page in HTML", "<html><body>It works!</body></html>", headers={"Content-Type": "text/html"}),
+    "html": Failure("a page in HTML", "<html><body>It works!</body></html>", headers={"Content_Type": "text/html"}),
     "half": Failure("half of a JSON body", _reply("Yes")[:90]),
     "no choices": Failure("no choices", json.dumps({**completion("m", ""), "choices": []})),
     "401": Failure("401, a wrong key", _error("Incorrect API key provided"), 401),
@@ -149,33 +137,28 @@ def _send(handler: BaseHTTPRequestHandler, failure: Failure, over: threading.Eve
         handler.close_connection = True
         return
     data = failure.body.encode()
-    send_head(handler, failure.status, len(data), **failure.headers)
-    for byte in data if failure.manner == "drip" else ():
+    if failure.manner == "whole":
+        send(handler, failure.status, data, **failure.headers)
+        return
+    send_head(handler, failure.status, len(data))
+    for byte in data:
         handler.wfile.flush()
         if over.wait(_DRIP):
             handler.close_connection = True
             return
         handler.wfile.write(bytes([byte]))
-    if failure.manner == "whole":
-        handler.wfile.write(data)
-        handler.wfile.flush()
 
 
 @contextmanager
 def faulty_server() -> Iterator[FaultyServer]:
     """Serve the embedded engine on a free port of this machine until the block ends."""
     state = FaultyServer()
-    server = chat_server(state.respond)
-    state.base = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield state
-    finally:
-        state.over.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with running(state.respond) as address:
+        state.base = f"{address}/v1"
+        try:
+            yield state
+        finally:
+            state.over.set()
 
 
 class Outcome(NamedTuple):
@@ -249,7 +232,7 @@ def tables(measured: Mapping[str, Mapping[str, Mapping[str, Outcome]]], shown: s
 
 
 def command(
-    program: Annotated[list[str] | None, typer.Option(help="A program; repeat for more. Default: all.")] = None,
+    program: Programs = None,
     failure: Annotated[list[str] | None, typer.Option(help=f"Repeat for more: {', '.join(FAILURES)}.")] = None,
     question: Annotated[str, typer.Option(help="What is asked, of the homonyms.")] = "When did Titanic come out?",
     shown: Annotated[str, typer.Option(help="The program of which all calls fail in the first table.")] = "auto",
@@ -260,9 +243,6 @@ def command(
     names = dict.fromkeys([*(program or REGISTRY), shown])
     measured = {
         name: measure(load(name, preset="lean"), question, failure or list(FAILURES), timeout)
-        for name in track(names, "failing", console=Console(stderr=True))
+        for name in tracked(names, "failing")
     }
-    options = {"--program": program, "--failure": failure, "--timeout": f"{timeout:g}"}
-    words = command_line("lab.faults lm", options)
-    about = f"Asked: *{question}*; {today()}."
-    report(Measured(about=about, command=words, tables=tables(measured, shown)), json_file)
+    report(f"Asked: *{question}*", tables(measured, shown), json_file)

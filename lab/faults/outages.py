@@ -20,22 +20,20 @@ from functools import partial
 from io import StringIO
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import dspy
 import typer
-from rich.console import Console
-from rich.progress import track
 
 from polyqa.asking import ask
 from polyqa.cli.errors import NOTHING_DONE, WITH_FAILURES
 from polyqa.extractive import embedded_lm
 from polyqa.language_models import embedded_engine
 
-from ..results import JsonFile, Measured, Table, command_line, merged, report, stored_tables, today
+from ..results import JsonFile, Seed, Table, merged, report, stored_tables, tracked
 from .damage import Subject, undamaged
-from .forks import ended, said
-from .kills import Command, Usual, answers_in, run, start
+from .forks import said
+from .kills import Command, answers_in, answers_of
 from .lm import FAILURES, FaultyServer, faulty_server
 
 _LONGEST = 240.0  # seconds
@@ -54,22 +52,22 @@ class Trial:
 
 def _run(one: Command, home: Path, server: FaultyServer) -> Trial:
     printed, before = home.with_name("printed.txt"), server.answered
-    code = ended(start(one, home, printed), _LONGEST)
+    code = one.ended(home, printed, _LONGEST)
     return Trial(code, said(printed), server.answered - before)
 
 
-def _usual(one: Command, base: Path, server: FaultyServer) -> tuple[Usual, int]:
+def _usual(one: Command, base: Path, server: FaultyServer) -> tuple[Any, int]:
     """Run a command undisturbed; return its outcome, and its requests.
 
     Before that it runs in this process: what it loads its forks need not load, and the server knows its replies.
     """
     with _copied(base) as home, redirect_stdout(StringIO()), redirect_stderr(StringIO()):
-        run(one, home)
+        one.run(home)
     with _copied(base) as home:
         usual = _run(one, home, server)
         if usual.code != 0:
             raise RuntimeError(f"The undisturbed command failed with code {usual.code}: {usual.printed}")
-        return Usual(0.0, 0, undamaged(Subject(home, one.outcome))), usual.answered
+        return undamaged(Subject(home, one.outcome)), usual.answered
 
 
 @contextmanager
@@ -98,13 +96,13 @@ def attack(
         for name, one in commands(server.base).items():
             counts: Counter[str] = Counter()
             draw = random.Random(f"{seed} {name}")
-            usual, requests = _usual(one, base, server)
-            for failure in track(list(islice(cycle(failures), count)), name, console=Console(stderr=True)):
+            outcome, requests = _usual(one, base, server)
+            for failure in tracked(islice(cycle(failures), count), name):
                 with _copied(base) as home:
                     with server.failing(FAILURES[failure], after=draw.randrange(requests)):
                         during = _run(one, home, server)
                     after = _run(one, home, server)
-                    same = after.code == 0 and undamaged(Subject(home, one.outcome)) == usual.outcome
+                    same = after.code == 0 and undamaged(Subject(home, one.outcome)) == outcome
                 crashed = during.code not in (0, NOTHING_DONE, WITH_FAILURES)
                 told = during.code == 0 or bool(during.printed.strip())
                 counts.update(trials=1, held=not crashed, told=told, finished=same, before=during.answered)
@@ -118,32 +116,20 @@ def attack(
 
 def asked_commands(address: str, timeout: float) -> dict[str, Command]:
     """Return commands that ask a server, and wait so many seconds for a reply."""
-    from polyqa.evaluation.runs import open_run
-
-    lm = ("--lm", "openai/m", "--api-base", address, "--timeout", timeout, "--retries", 0)
-    sets = ("--threads", 1, "--yes", "--program", "rac")
+    asking = f"--program rac --lm openai/m --api-base '{address}' --timeout {timeout} --retries 0"
+    sets = "--threads 1 --yes --train {home}/train.json --dev {home}/dev.json"
     return {
-        "ask": Command(
-            lambda home: ("ask", "When did Titanic come out?", "--program", "rac", *lm),
-            lambda home: None,
-        ),
-        "answer": Command(
-            lambda home: ("answer", home / "asked.jsonl", "--out", home / "a.jsonl", "--program", "rac", "--yes", *lm),
-            lambda home: answers_in(home / "a.jsonl"),
-        ),
+        "ask": Command(f"ask 'When did Titanic come out?' {asking}", "", lambda home: None),
+        "answer": Command(f"answer {{home}}/asked.jsonl --out {{home}}/a.jsonl --yes {asking}", "a.jsonl", answers_in),
         "evaluate": Command(
-            lambda home: (
-                *("evaluate", "--program", "rac", "--judge", "none", "--questions", home / "dev.json"),
-                *("--runs", home, "--name", "run", "--threads", 1, *lm),
-            ),
-            lambda home: [[one.id, one.answer, str(one.error)] for one in open_run(home / "run").records],
+            f"evaluate --judge none --questions {{home}}/dev.json --runs {{home}} --name run --threads 1 {asking}",
+            "run",
+            answers_of,
         ),
         "compile": Command(
-            lambda home: (
-                *("compile", "--recipe", "labeled-few-shot", "--out", home / "made", *sets, *lm),
-                *("--train", home / "train.json", "--dev", home / "dev.json"),
-            ),
-            lambda home: json.loads((home / "made" / "program.json").read_text(encoding="utf-8")),
+            f"compile --recipe labeled-few-shot --out {{home}}/made {sets} {asking}",
+            "made/program.json",
+            lambda path: json.loads(path.read_text(encoding="utf-8")),
         ),
     }
 
@@ -153,16 +139,13 @@ def command(
     failure: Annotated[list[str] | None, typer.Option(help=f"Repeat for more: {', '.join(FAILURES)}.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="A command, such as answer; repeat for more.")] = None,
     timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a call may take.")] = 5.0,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Seed = 0,
     json_file: JsonFile = None,
 ) -> None:
     """Let a language model's server fail in the midst of commands."""
     from .subjects import prepare_forks, write_questions
 
     os.environ["OPENAI_API_KEY"] = "none"
-    options = {"--count": count, "--failure": failure, "--timeout": f"{timeout:g}", "--seed": seed}
-    words = command_line("lab.faults outages", options)
-    about = f"A server that fails in one of {len(failure or FAILURES)} ways; {today()}."
     tables = stored_tables(json_file) if only else {}
     with tempfile.TemporaryDirectory() as place:
         dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
@@ -177,7 +160,7 @@ def command(
             table, wrong = attack(base, only_this, failure or list(FAILURES), count, seed)
             typer.echo("\n".join(wrong), err=True)
             tables = merged({"": table}, tables)
-            report(Measured(about=about, command=words, tables=tables), json_file)
+            report(f"A server that fails in one of {len(failure or FAILURES)} ways", tables, json_file)
 
 
 def _asked_command(name: str, timeout: float, address: str) -> Mapping[str, Command]:

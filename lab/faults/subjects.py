@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,7 +37,7 @@ from polyqa.questions import QuestionDatabase, build_questions, locally
 
 from .damage import Subject
 from .hub import serve_repository
-from .kills import Command, answers_in
+from .kills import Command, answers_in, answers_of
 
 _PASSAGES = 40
 _WRITTEN = 12
@@ -115,74 +116,38 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
     (base / "own" / "checkpoints").symlink_to(checkpoint_home())
     artifact = compiled_home() / "rac-homonyms-local"
     serve_repository({name: (artifact / name).read_bytes() for name in ("README.md", "card.json", "program.json")})
-    encoder = Encoder()
-    index = ColBERTIndex(folder / "index")
-    plain = ("--limit", 3, "--threads", 2)
+    looked_up = partial(_looked_up, encoder=Encoder(), index=ColBERTIndex(folder / "index"))
+    few, unasked = "--limit 3 --threads 2", "--program rac --out {home}/made --yes --threads 2"
+    deleted = shlex.join(one.pid for one in passages[:3])
+    build = "index build {home}/"
     return base, {
-        "index build": Command(
-            lambda home: ("index", "build", home / "some.jsonl", "--name", home / "new"),
-            lambda home: _searched(home / "new"),
-        ),
-        "index build --add": Command(
-            lambda home: ("index", "build", home / "more.jsonl", "--add", "--name", home / "index"),
-            lambda home: _searched(home / "index"),
-        ),
-        "index build --overwrite": Command(
-            lambda home: ("index", "build", home / "more.jsonl", "--overwrite", "--name", home / "index"),
-            lambda home: _searched(home / "index"),
-        ),
-        "index build --shards": Command(
-            lambda home: ("index", "build", home / "some.jsonl", "--shards", 2, "--name", home / "new"),
-            lambda home: _searched(home / "new"),
-        ),
-        "index delete": Command(
-            lambda home: ("index", "delete", home / "index", *(one.pid for one in passages[:3])),
-            lambda home: _searched(home / "index"),
-        ),
-        "index build FOLDER": Command(
-            lambda home: ("index", "build", home / "documents", "--name", home / "new"),
-            lambda home: _searched(home / "new"),
-        ),
-        "index sync": Command(
-            lambda home: ("index", "sync", home / "synced", home / "documents"),
-            lambda home: _searched(home / "synced"),
-        ),
+        "index build": Command(f"{build}some.jsonl --name {{home}}/new", "new", _searched),
+        "index build --add": Command(f"{build}more.jsonl --add --name {{home}}/index", "index", _searched),
+        "index build --overwrite": Command(f"{build}more.jsonl --overwrite --name {{home}}/index", "index", _searched),
+        "index build --shards": Command(f"{build}some.jsonl --shards 2 --name {{home}}/new", "new", _searched),
+        "index delete": Command(f"index delete {{home}}/index {deleted}", "index", _searched),
+        "index build FOLDER": Command(f"{build}documents --name {{home}}/new", "new", _searched),
+        "index sync": Command("index sync {home}/synced {home}/documents", "synced", _searched),
         "answer": Command(
-            lambda home: ("answer", home / "asked.jsonl", "--out", home / "answers.jsonl", "--program", "rac"),
-            lambda home: answers_in(home / "answers.jsonl"),
+            "answer {home}/asked.jsonl --out {home}/answers.jsonl --program rac", "answers.jsonl", answers_in
         ),
         "compile": Command(
-            lambda home: (
-                *("compile", "--program", "rac", "--out", home / "made", "--yes", "--threads", 2),
-                *("--recipe", "labeled-few-shot", "--train", home / "train.json", "--dev", home / "dev.json"),
-            ),
-            lambda home: _saved(home / "made"),
+            f"compile --recipe labeled-few-shot --train {{home}}/train.json --dev {{home}}/dev.json {unasked}",
+            "made",
+            _saved,
         ),
         "adapt": Command(
-            lambda home: (
-                *("adapt", home / "some.jsonl", "--program", "rac", "--out", home / "made", "--yes", "--threads", 2),
-                *("--limit-passages", 12),
-            ),
+            f"adapt {{home}}/some.jsonl --limit-passages 12 {unasked}",
+            "",
             lambda home: [_saved(home / "made"), _searched(home / "own" / "indexes" / "made")],
             polyqa_home="own",
         ),
-        "pull": Command(
-            lambda home: ("pull", "somebody/rac", "--to", home / "pulled"),
-            lambda home: _saved(home / "pulled"),
-        ),
-        "setup": Command(
-            lambda home: ("setup",),
-            lambda home: _searched(home / "bare" / "indexes" / "homonyms"),
-            polyqa_home="bare",
-        ),
+        "pull": Command("pull somebody/rac --to {home}/pulled", "pulled", _saved),
+        "setup": Command("setup", "bare/indexes/homonyms", _searched, polyqa_home="bare"),
         "questions build": Command(
-            lambda home: ("questions", "build", "--index", home / "index", "--out", home / "questions", *plain),
-            lambda home: _looked_up(home / "questions", encoder, index),
+            f"questions build --index {{home}}/index --out {{home}}/questions {few}", "questions", looked_up
         ),
-        "evaluate": Command(
-            lambda home: ("evaluate", "--program", "rac", "--judge", "none", "--runs", home, "--name", "run", *plain),
-            lambda home: [[one.id, one.answer, str(one.error)] for one in open_run(home / "run").records],
-        ),
+        "evaluate": Command(f"evaluate --program rac --judge none --runs {{home}} --name run {few}", "run", answers_of),
     }
 
 

@@ -28,7 +28,8 @@ from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, remove
 from polyqa.colbert_index.settings import fingerprint
 from polyqa.models import Encoder
 
-from ..results import JsonFile, Measured, Table, command_line, report, today
+from ..results import JsonFile, Seed, Table, report
+from . import counted
 from .forks import fork, in_fork, outcome_of
 
 OUTCOMES = ("whole", "refused", "wrong", "crashed")
@@ -144,17 +145,16 @@ def attack(index: Path, reads: int, updates: int, seed: int) -> tuple[Table, lis
                     os.waitpid(child, 0)
         seen = {way: [json.loads(line) for line in _lines(one)] for way, one in logs.items()}
         counts = {way: Counter(kind for kind, _ in outcomes) for way, outcomes in seen.items()}
-        rows = [[way, str(own.total()), *(str(own[one]) for one in OUTCOMES)] for way, own in counts.items()]
         wrong = [f"{way} | {kind}: {why}" for way, own in seen.items() for kind, why in own if kind != "whole"]
         left = len(list((path / "versions").iterdir()))
         about = f"{len(_lines(log))} updates in {time.monotonic() - begun:.0f} s; versions left at the end: {left}"
-        return Table(heads=["each read", "reads", *OUTCOMES], rows=rows), wrong, about
+        return counted(["each read", "reads"], OUTCOMES, counts), wrong, about
 
 
 def command(
     reads: Annotated[int, typer.Option(min=1, help="At least so many reads.")] = 1000,
     updates: Annotated[int, typer.Option(min=1, help="At least so many updates.")] = 500,
-    seed: Annotated[int, typer.Option(help="Of the updates.")] = 0,
+    seed: Seed = 0,
     json_file: JsonFile = None,
 ) -> None:
     """Read an index while it is changed."""
@@ -163,5 +163,4 @@ def command(
     with tempfile.TemporaryDirectory() as place:
         table, wrong, about = attack(made_index(Path(place)), reads, updates, seed)
     typer.echo("\n".join(wrong), err=True)
-    words = command_line("lab.faults updates", {"--reads": reads, "--updates": updates, "--seed": seed})
-    report(Measured(about=f"{about}; {today()}.", command=words, tables={"": table}), json_file)
+    report(about, table, json_file)

@@ -1,10 +1,10 @@
 """Windows with start and end labels, in batches of like length."""
 
 import random
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import torch
 from tokenizers import Tokenizer
 
 from polyqa.models.reader import Windows
@@ -14,8 +14,7 @@ from .squad import Example
 _LENGTH_STEP = 32  # oneDNN compiles a kernel for every new shape: batches are padded to few lengths
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(NamedTuple):
     """One window: token ids, token types, and the labels (0, 0 if the answer is not in it)."""
 
     ids: tuple[int, ...]
@@ -34,28 +33,25 @@ def make_features(examples: Sequence[Example], tokenizer: Any, *, max_length: in
     max_length, stride
         Tokens per window, and tokens that neighbours share.
     """
-    pairs = [(example.question, example.context) for example in examples]
-    windows = Windows(
-        Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()), max_length=max_length, stride=stride
-    ).encode(pairs)
-    features = []
-    for example, own in zip(examples, windows, strict=True):
-        for window in own:
-            begin, end = _labels(example, window.offsets, window.sequence_ids)
-            features.append(Feature(tuple(window.ids), tuple(window.type_ids), begin, end))
-    return features
+    fast = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    windows = Windows(fast, max_length=max_length, stride=stride)
+    encoded = windows.encode([(example.question, example.context) for example in examples])
+    return [
+        Feature(tuple(window.ids), tuple(window.type_ids), *_labels(example, window))
+        for example, own in zip(examples, encoded, strict=True)
+        for window in own
+    ]
 
 
-def _labels(example: Example, offsets: Sequence[tuple[int, int]], parts: Sequence[int | None]) -> tuple[int, int]:
-    if not example.answers:
-        return 0, 0
-    begin, text = example.answers[0]
-    end = begin + len(text)
-    inside = [position for position, part in enumerate(parts) if part == 1]
-    if not inside or offsets[inside[0]][0] > begin or offsets[inside[-1]][1] < end:
-        return 0, 0
-    touched = [position for position in inside if offsets[position][0] < end and offsets[position][1] > begin]
-    return (touched[0], touched[-1]) if touched else (0, 0)
+def _labels(example: Example, window: Any) -> tuple[int, int]:
+    """Return the first and the last token of the answer; 0, 0 unless the window holds all of it."""
+    inside = [position for position, part in enumerate(window.sequence_ids) if part == 1]
+    for begin, text in example.answers[:1]:
+        end = begin + len(text)
+        if inside and window.offsets[inside[0]][0] <= begin and end <= window.offsets[inside[-1]][1]:
+            touched = [at for at in inside if window.offsets[at][0] < end and window.offsets[at][1] > begin]
+            return (touched[0], touched[-1]) if touched else (0, 0)
+    return 0, 0
 
 
 def bucketed(lengths: Sequence[int], batch_size: int, chance: random.Random) -> list[list[int]]:
@@ -63,29 +59,32 @@ def bucketed(lengths: Sequence[int], batch_size: int, chance: random.Random) -> 
 
     Within a step of 32 tokens the order is drawn, so that batches differ between epochs.
     """
-    order = sorted(range(len(lengths)), key=lambda position: (-(-lengths[position] // _LENGTH_STEP), chance.random()))
+    order = sorted(range(len(lengths)), key=lambda position: (stepped(lengths[position]), chance.random()))
     batches = [order[begin : begin + batch_size] for begin in range(0, len(order), batch_size)]
     chance.shuffle(batches)
     return batches
 
 
-def collate(features: Iterable[Feature], padding: int) -> dict[str, Any]:
-    """Return the tensors that a question-answering model of `transformers` takes, labels included."""
-    import torch
+def stepped(length: int) -> int:
+    """Return a length that is padded to."""
+    return -(-length // _LENGTH_STEP) * _LENGTH_STEP
 
-    rows = list(features)
-    longest = -(-max(len(row.ids) for row in rows) // _LENGTH_STEP) * _LENGTH_STEP
-    ids = torch.full((len(rows), longest), padding)
+
+def collate(features: Sequence[Feature], padding: int) -> dict[str, torch.Tensor]:
+    """Return the tensors that a question-answering model of `transformers` takes, labels included."""
+    ids = torch.full((len(features), stepped(max(len(one.ids) for one in features))), padding)
     types, mask = torch.zeros_like(ids), torch.zeros_like(ids)
-    for number, row in enumerate(rows):
-        size = len(row.ids)
-        ids[number, :size] = torch.tensor(row.ids)
-        types[number, :size] = torch.tensor(row.types)
-        mask[number, :size] = 1
+    for number, one in enumerate(features):
+        size = len(one.ids)
+        ids[number, :size], types[number, :size], mask[number, :size] = (
+            torch.tensor(one.ids),
+            torch.tensor(one.types),
+            1,
+        )
+    labels = {"start_positions": [one.start for one in features], "end_positions": [one.end for one in features]}
     return {
         "input_ids": ids,
         "token_type_ids": types,
         "attention_mask": mask,
-        "start_positions": torch.tensor([row.start for row in rows]),
-        "end_positions": torch.tensor([row.end for row in rows]),
+        **{name: torch.tensor(places) for name, places in labels.items()},
     }

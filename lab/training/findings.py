@@ -5,20 +5,21 @@ model. It is right if it says the same as a gold answer of the question. So pass
 questions without an answer, and readings of one ambiguous question all come as the program will meet them.
 """
 
-import gzip
 import json
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from lab.nearest import nearest_by_words
+from lab.results import Seed
 from polyqa import load
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
+from polyqa.base.rows import read_lines
 from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
 from polyqa.evaluation.loading import load_questions
@@ -26,9 +27,8 @@ from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import normalize_answer
 from polyqa.programs.spanwise import Spanwise
 
-from .commands import Seed, run_command
-from .paragraphs import read_paragraphs
-from .squad import Example, read_squad
+from .commands import run_command
+from .squad import Example, read_paragraphs, read_squad
 
 _NEAREST = 5  # passages for a question over a corpus
 _OF_A_PARAGRAPH = 3  # questions
@@ -38,19 +38,7 @@ _HOMONYMS = 2.0
 
 @dataclass(frozen=True)
 class Labelled:
-    """A finding with its label.
-
-    Attributes
-    ----------
-    question, finding
-        As the program's prompt has them.
-    right
-        Whether the finding answers the question.
-    source
-        What it was made from.
-    weight
-        How much it counts in training.
-    """
+    """A question and finding as the prompt has them, whether it is right, where it is from, its weight in training."""
 
     question: str
     finding: str
@@ -113,13 +101,12 @@ def of_homonyms(program: Spanwise) -> list[Labelled]:
     for question in load_questions("homonyms/train"):
         every = [answer for reading in question.readings for answer in reading.short_answers]
         found = labelled(program, question.question, every, program.retrieve(question.question), "homonyms")
-        made += [Labelled(**{**asdict(one), "weight": _HOMONYMS}) for one in found]
+        made += [replace(one, weight=_HOMONYMS) for one in found]
         for reading in question.readings[:4]:
-            passages = program.retrieve(reading.question)
-            for passage in passages:
-                for one in labelled(program, reading.question, reading.short_answers, [passage], "one homonym"):
-                    if passage.pid == reading.pid or not one.right:  # elsewhere the same answer may be of another thing
-                        made.append(one)
+            for passage in program.retrieve(reading.question):
+                found = labelled(program, reading.question, reading.short_answers, [passage], "one homonym")
+                # Elsewhere the same answer may be of another thing.
+                made += [one for one in found if passage.pid == reading.pid or not one.right]
     return made
 
 
@@ -164,45 +151,35 @@ def without(made: Sequence[Labelled], held: Sequence[str], chance: random.Random
     return shuffled
 
 
-def main() -> None:
-    """Run the command line."""
-
-    def command(
-        out: Annotated[Path, typer.Option(help="JSON lines to write.")],
-        squad: Annotated[list[Path], typer.Option(help="SQuAD 2.0 file; repeat for more.")] = [],  # noqa: B006
-        paragraphs: Annotated[list[Path], typer.Option(help="JSON lines of paragraphs; repeat for more.")] = [],  # noqa: B006
-        periods: Annotated[Path | None, typer.Option(help="JSON lines of questions whose time was left out.")] = None,
-        ambiguous: Annotated[list[Path], typer.Option(help="Ambiguous questions, over --corpus.")] = [],  # noqa: B006
-        corpus: Annotated[Path | None, typer.Option(help="corpus.jsonl.")] = None,
-        most: Annotated[int, typer.Option(help="At most so many ambiguous questions, drawn.")] = 1500,
-        held: Annotated[list[str], typer.Option(help="Questions that stay out; a file or set, repeat for more.")] = [],  # noqa: B006
-        seed: Seed = 0,
-    ) -> None:
-        """Make findings with labels from questions with answers."""
-        left_out = [one.question for source in held for one in load_questions(source)]
-        chance, program = random.Random(seed), load("spanwise")
-        made = of_homonyms(program)
-        for path in squad:
-            made += of_paragraphs(program, read_squad(path), path.stem, chance)
-        for path in paragraphs:
-            made += of_paragraphs(program, read_paragraphs(path), path.name.partition(".")[0], chance)
-        if periods is not None:
-            made += of_periods(program, list(_records(periods)))
-        if ambiguous and corpus is not None:
-            questions = [question for path in ambiguous for question in load_questions(path)]
-            drawn = chance.sample(questions, min(most, len(questions)))
-            made += of_readings(program, drawn, list(read_corpus(corpus)), chance)
-        kept = without(made, left_out, chance)
-        write_atomically(out, "".join(f"{json.dumps(asdict(one), ensure_ascii=False)}\n" for one in kept))
-        typer.echo(f"{len(kept):,} findings, {sum(one.right for one in kept):,} right: {out}")
-
-    run_command(lambda: typer.run(command))
-
-
-def _records(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+def main(
+    out: Annotated[Path, typer.Option(help="JSON lines to write.")],
+    squad: Annotated[list[Path] | None, typer.Option(help="SQuAD 2.0 file; repeat for more.")] = None,
+    paragraphs: Annotated[list[Path] | None, typer.Option(help="JSON lines of paragraphs; repeat for more.")] = None,
+    periods: Annotated[Path | None, typer.Option(help="JSON lines of questions whose time was left out.")] = None,
+    ambiguous: Annotated[list[Path] | None, typer.Option(help="Ambiguous questions, over --corpus.")] = None,
+    corpus: Annotated[Path | None, typer.Option(help="corpus.jsonl.")] = None,
+    most: Annotated[int, typer.Option(help="At most so many ambiguous questions, drawn.")] = 1500,
+    held: Annotated[list[str] | None, typer.Option(help="Questions that stay out; repeat for more.")] = None,
+    seed: Seed = 0,
+) -> None:
+    """Make findings with labels from questions with answers."""
+    left_out = [one.question for source in held or () for one in load_questions(source)]
+    chance, program = random.Random(seed), load("spanwise")
+    made = of_homonyms(program)
+    for path in squad or ():
+        made += of_paragraphs(program, read_squad(path), path.stem, chance)
+    for path in paragraphs or ():
+        made += of_paragraphs(program, read_paragraphs(path), path.name.partition(".")[0], chance)
+    if periods is not None:
+        made += of_periods(program, [json.loads(line) for _, line in read_lines(periods)])
+    if ambiguous and corpus is not None:
+        questions = [question for path in ambiguous for question in load_questions(path)]
+        drawn = chance.sample(questions, min(most, len(questions)))
+        made += of_readings(program, drawn, list(read_corpus(corpus)), chance)
+    kept = without(made, left_out, chance)
+    write_atomically(out, "".join(f"{json.dumps(asdict(one), ensure_ascii=False)}\n" for one in kept))
+    typer.echo(f"{len(kept):,} findings, {sum(one.right for one in kept):,} right: {out}")
 
 
 if __name__ == "__main__":
-    main()
+    run_command(lambda: typer.run(main))

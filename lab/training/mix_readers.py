@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from polyqa.base.errors import PolyqaError
 from polyqa.models.compact import encoder_weights
 
-from . import commands
 from .backbone import load_for_training
+from .commands import run_command, write_report
 from .squad import read_squad
-from .train_reader import write_and_measure
+from .train_reader import Calibrate, EvalFiles, write_and_measure
 
 
 def mixed(first: Mapping[str, Any], second: Mapping[str, Any], share: float) -> dict[str, Any]:
@@ -43,22 +44,19 @@ def main(
     second: Annotated[str, typer.Option(help="Folder of the reader that was trained from it.")],
     out: Annotated[Path, typer.Option(help="Folder to write: model/ (float16), shipped/ (int8), report.json.")],
     share: Annotated[float, typer.Option(min=0.0, max=1.0, help="Weight of the first.")] = 0.3,
-    evaluate: commands.EvalFiles = [],  # noqa: B006 - typer makes a list of its own
-    calibrate: commands.Calibrate = None,
+    evaluate: EvalFiles = [],  # noqa: B006 - typer makes a list of its own
+    calibrate: Calibrate = None,
 ) -> None:
     """Average two readers, write and measure the result; without --calibrate its null threshold is 0."""
-    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-
     models = [load_for_training(AutoModelForQuestionAnswering, name, dropout=0.0) for name in (first, second)]
     models[1].load_state_dict(mixed(models[0].state_dict(), models[1].state_dict(), share))
-    evaluated = [example for path in evaluate for example in read_squad(path)]
     held = read_squad(calibrate) if calibrate else []
     settings = {"first": Path(first).name, "second": Path(second).name, "share": share}
     tokenizer = AutoTokenizer.from_pretrained(second)
-    report = {"settings": settings} | write_and_measure(models[1], tokenizer, out, held, evaluated)
-    commands.write_report(report, out)
+    report = {"settings": settings} | write_and_measure(models[1], tokenizer, out, held, evaluate)
+    write_report(report, out)
     typer.echo(json.dumps(report, indent=2))
 
 
 if __name__ == "__main__":
-    commands.run_command(lambda: typer.run(main))
+    run_command(lambda: typer.run(main))

@@ -5,6 +5,7 @@ that people wrote to it, which holds the answers of the other readings too. ``pa
 one record a line. ``held-out``: whole articles of such a file.
 """
 
+import random
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,26 +13,28 @@ from typing import Annotated
 
 import typer
 
-from polyqa.metrics.text import sentence_at
+from lab.results import Seed
+from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.gold import Question
+from polyqa.metrics.text import normalize_answer, sentence_at, stems
 
-from . import commands
-from .paragraphs import read_paragraphs
-from .questions import Asked, drawn, read_questions, stems
-from .squad import Example, read_squad, split_by_article, write_squad
+from .commands import run_command
+from .squad import Example, read_paragraphs, read_squad, split_by_article, write_squad
 
 app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
+Out = Annotated[Path, typer.Option(help="SQuAD 2.0 file to write.")]
 
 
-def over_long_answers(questions: Sequence[Asked]) -> list[Example]:
-    """Return the readings whose answer stands in the long answer, each asked of it."""
+def over_long_answers(questions: Sequence[Question]) -> list[Example]:
+    """Return the readings whose answer stands in the long answer to their question, each asked of it."""
     examples = []
-    for number, asked in enumerate(questions):
-        if not asked.long_answer or len(asked.answers) != 1:
-            continue
-        place = best_place(asked.question, asked.aliases, asked.long_answer)
-        if place is not None:
-            name = f"long-{number}"
-            examples.append(Example(name, asked.question, asked.long_answer, (place,), asked.root))
+    for question in questions:
+        for long_answer in question.long_answers[:1]:
+            for number, reading in enumerate(question.readings):
+                place = best_place(reading.question, reading.short_answers, long_answer)
+                if place is not None:
+                    name = f"long-{question.id}-{number}"
+                    examples.append(Example(name, reading.question, long_answer, (place,), question.id))
     return examples
 
 
@@ -52,16 +55,29 @@ def best_place(question: str, answers: Sequence[str], text: str) -> tuple[int, s
     return None
 
 
+def without_held_out(questions: Sequence[Question], held_out: Sequence[Question]) -> list[Question]:
+    """Return the questions that share neither an id nor the words of a question or reading with a held-out one."""
+
+    def keys(one: Question) -> set[str]:
+        return {one.id, *(normalize_answer(text) for text in (one.question, *(own.question for own in one.readings)))}
+
+    held = set().union(*map(keys, held_out))
+    return [one for one in questions if not keys(one) & held]
+
+
 @app.command("long-answers")
 def long_answers(
     questions: Annotated[list[Path], typer.Option("--questions", help="ASQA training file; repeat for more.")],
-    held_out: commands.HeldOut,
-    out: commands.SquadOut,
-    most: commands.Most = None,
-    seed: commands.Seed = 0,
+    held_out: Annotated[list[Path], typer.Option(help="Questions to keep out of training; repeat for more.")],
+    out: Out,
+    most: Annotated[int | None, typer.Option(help="At most so many questions, drawn.")] = None,
+    seed: Seed = 0,
 ) -> None:
     """Readings over the long answer to their ambiguous question."""
-    examples = drawn(over_long_answers(read_questions(questions, held_out)), most, seed)
+    loaded, held = ([one for path in paths for one in load_questions(path)] for paths in (questions, held_out))
+    examples = over_long_answers(without_held_out(loaded, held))
+    if most is not None and most < len(examples):
+        examples = random.Random(seed).sample(examples, most)
     write_squad(examples, out)
     typer.echo(f"{len(examples)} questions over long answers → {out}")
 
@@ -69,7 +85,7 @@ def long_answers(
 @app.command("paragraphs")
 def paragraphs(
     files: Annotated[list[Path], typer.Option("--paragraphs", help="JSONL, gzipped or not; repeat for more.")],
-    out: commands.SquadOut,
+    out: Out,
     least_confidence: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Leave out answers that a machine marked less surely.")
     ] = 0.6,
@@ -77,7 +93,7 @@ def paragraphs(
         float, typer.Option(min=0.0, max=1.0, help="Share of questions taken as they came back from a translation.")
     ] = 0.75,
     answerable: Annotated[int | None, typer.Option(help="At most so many questions with an answer, drawn.")] = None,
-    seed: commands.Seed = 0,
+    seed: Seed = 0,
 ) -> None:
     """Paragraphs with questions, one record a line, as one file."""
     found = [
@@ -85,7 +101,8 @@ def paragraphs(
         for path in files
         for example in read_paragraphs(path, least_confidence=least_confidence, translated=translated, seed=seed)
     ]
-    kept = set(drawn([place for place, example in enumerate(found) if example.answers], answerable, seed))
+    places = [place for place, example in enumerate(found) if example.answers]
+    kept = set(random.Random(seed).sample(places, min(len(places), len(places) if answerable is None else answerable)))
     examples = [example for place, example in enumerate(found) if place in kept or not example.answers]
     write_squad(examples, out)
     typer.echo(f"{len(kept)} questions with an answer, {len(examples) - len(kept)} without → {out}")
@@ -94,9 +111,9 @@ def paragraphs(
 @app.command("held-out")
 def held_out_articles(
     questions: Annotated[list[Path], typer.Option("--questions", help="SQuAD 2.0 training file; repeat for more.")],
-    out: commands.SquadOut,
+    out: Out,
     share: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the questions, by article.")] = 0.04,
-    seed: commands.Seed = 0,
+    seed: Seed = 0,
 ) -> None:
     """Whole articles for `train_reader --calibrate`, which trains on none of them."""
     found = [example for path in questions for example in read_squad(path)]
@@ -106,4 +123,4 @@ def held_out_articles(
 
 
 if __name__ == "__main__":
-    commands.run_command(app)
+    run_command(app)

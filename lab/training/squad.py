@@ -1,15 +1,19 @@
-"""Questions over paragraphs in the format of SQuAD 2.0: read, write."""
+"""Questions over paragraphs, in the format of SQuAD 2.0 and as JSON lines: read, write, split."""
 
 import json
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
+from polyqa.base.rows import read_lines
+
+_NO_QUESTIONS = (ValueError, KeyError, TypeError, AttributeError)
+"""What `_example` and reading JSON raise where there is no question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,71 +44,83 @@ class Example:
 
 
 def read_squad(path: Path) -> list[Example]:
-    """Return the questions of a file in their order.
+    """Return the questions of a SQuAD 2.0 file in their order.
 
     Raises
     ------
     PolyqaError
-        If the file is absent, is no SQuAD file, or an answer does not stand where it is said to.
+        If the file cannot be read, is no SQuAD file, or an answer does not stand where it is said to.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))["data"]
-        examples = [
-            example_of(question, paragraph["context"], f"{path.name}#{number}", article.get("title") or "")
-            for number, article in enumerate(data)
+        return [
+            _example(question, paragraph["context"], f"{path.name}#{number}", article.get("title") or "")
+            for number, article in enumerate(json.loads(path.read_text(encoding="utf-8"))["data"])
             for paragraph in article["paragraphs"]
             for question in paragraph["qas"]
         ]
-    except FileNotFoundError as error:
-        raise PolyqaError(f"There is no file {path}. Give a SQuAD 2.0 file (train-v2.0.json, for example).") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PolyqaError(
-            f"{path} is not in SQuAD 2.0's format ({type(error).__name__}: {error}). It needs "
-            '{"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers"}]}]}]}.'
-        ) from error
-    for example in examples:
-        for start, text in example.answers:
-            if example.context[start : start + len(text)] != text:
-                raise PolyqaError(
-                    f"{path}, question {example.id!r}: the answer {text!r} does not stand at character {start} of its "
-                    "paragraph. Mend answer_start (it counts characters, not bytes)."
-                )
+    except (OSError, *_NO_QUESTIONS) as error:
+        raise PolyqaError(f"{path} is no SQuAD 2.0 file ({type(error).__name__}: {error}).") from error
+
+
+def read_paragraphs(
+    path: Path, *, least_confidence: float = 0.0, translated: float = 0.0, seed: int = 0
+) -> list[Example]:
+    """Return the questions of a file of JSON lines in their order.
+
+    A line is ``{"title", "context", "qas": […]}`` with questions as in SQuAD, or a question with its own ``title`` and
+    ``context``. Two more fields of a question are understood: ``answer_conf``, how sure a machine is of the answer that
+    it marked, in [0, 1], and ``question_bt``, the question as it came back from a translation like its paragraph's.
+
+    Parameters
+    ----------
+    least_confidence
+        Answers marked by a machine that was less sure are left out.
+    translated
+        Share of the questions with a translated wording that get it: where only paragraphs and answerable
+        questions are translated, the style alone would tell which have no answer.
+
+    Raises
+    ------
+    PolyqaError
+        If the file cannot be read, or a line is not of this form.
+    """
+    chance = random.Random(seed)
+    examples = []
+    for where, line in read_lines(path):
+        try:
+            record = json.loads(line)
+            for number, question in enumerate(record.get("qas", [record])):
+                if question.get("answer_conf", 1.0) >= least_confidence:
+                    title, reworded = record.get("title") or "", question.get("question_bt", "").strip()
+                    named = {"id": f"{path.name}#{where}-{number}", **question}
+                    made = _example(named, record["context"], title, title)
+                    take = reworded and chance.random() < translated
+                    examples.append(replace(made, question=reworded) if take else made)
+        except _NO_QUESTIONS as error:
+            raise PolyqaError(f"{path}, line {where}: no questions ({type(error).__name__}: {error}).") from error
     return examples
 
 
-def example_of(question: Mapping[str, Any], context: str, article: str, title: str) -> Example:
-    """Return a question of a file; `KeyError` and the like say that it is none."""
+def _example(question: Mapping[str, Any], context: str, article: str, title: str) -> Example:
     answers = [] if question.get("is_impossible") else question["answers"]
-    found = dict.fromkeys((int(answer["answer_start"]), str(answer["text"])) for answer in answers)
-    return Example(str(question["id"]), question["question"].strip(), context, tuple(found), article, title)
+    found = tuple(dict.fromkeys((int(answer["answer_start"]), str(answer["text"])) for answer in answers))
+    for start, text in found:
+        if context[start : start + len(text)] != text:
+            raise ValueError(f"{question['id']!r}: the answer {text!r} does not stand at character {start}")
+    return Example(str(question["id"]), question["question"].strip(), context, found, article, title)
 
 
 def write_squad(examples: Iterable[Example], path: Path) -> None:
     """Write questions as a SQuAD 2.0 file: articles and paragraphs are put together again."""
-    articles: dict[str, tuple[str, dict[str, list[Example]]]] = {}
+    articles: dict[str, dict[str, Any]] = {}
     for example in examples:
-        _, paragraphs = articles.setdefault(example.article, (example.title, {}))
-        paragraphs.setdefault(example.context, []).append(example)
-    data = [
-        {
-            "title": title,
-            "paragraphs": [
-                {"context": context, "qas": [_qa(example) for example in own]} for context, own in paragraphs.items()
-            ],
-        }
-        for title, paragraphs in articles.values()
-    ]
+        article = articles.setdefault(example.article, {"title": example.title, "paragraphs": {}})
+        qas = article["paragraphs"].setdefault(example.context, {"context": example.context, "qas": []})["qas"]
+        answers = [{"text": text, "answer_start": start} for start, text in example.answers]
+        qas.append({"id": example.id, "question": example.question, "answers": answers, "is_impossible": not answers})
+    data = [{**article, "paragraphs": list(article["paragraphs"].values())} for article in articles.values()]
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, json.dumps({"version": "v2.0", "data": data}, ensure_ascii=False) + "\n")
-
-
-def _qa(example: Example) -> dict[str, Any]:
-    return {
-        "id": example.id,
-        "question": example.question,
-        "answers": [{"text": text, "answer_start": start} for start, text in example.answers],
-        "is_impossible": not example.answers,
-    }
 
 
 def split_by_article(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
@@ -113,10 +129,9 @@ def split_by_article(examples: Sequence[Example], share: float, seed: int) -> tu
     Only articles that have questions without an answer are drawn, large ones more often, until
     ``share`` of the questions is held out; an article that would more than double it is passed over.
     """
-    subjects = [subject(example) for example in examples]
-    sizes = Counter(subjects)
+    sizes = Counter(map(subject, examples))
     chance = random.Random(seed)
-    candidates = sorted({own for own, example in zip(subjects, examples, strict=True) if not example.answers})
+    candidates = sorted({subject(example) for example in examples if not example.answers})
     candidates.sort(key=lambda name: -(chance.random() ** (1 / sizes[name])))
     wanted, count = share * len(examples), 0
     held: set[str] = set()
@@ -124,8 +139,7 @@ def split_by_article(examples: Sequence[Example], share: float, seed: int) -> tu
         if count < wanted and count + sizes[name] <= 2 * wanted:
             held.add(name)
             count += sizes[name]
-    parted = list(zip(subjects, examples, strict=True))
-    return [e for own, e in parted if own not in held], [e for own, e in parted if own in held]
+    return [one for one in examples if subject(one) not in held], [one for one in examples if subject(one) in held]
 
 
 def subject(example: Example) -> str:

@@ -1,7 +1,7 @@
 """Trains the span reader: ``python -m lab.training.train_reader --help``.
 
 A reader must find answers and tell when there is none; the second is what takes the work, so every epoch
-draws new hard negatives (see `negatives`). A run that is killed goes on where it was when the same command is
+draws new hard negatives (see `negatives`). A run that is killed goes on with its last epoch when the same command is
 given again.
 """
 
@@ -13,7 +13,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 import typer
+from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
@@ -23,12 +25,17 @@ from polyqa.models.reader import Reader
 from polyqa.models.spans import Reading
 
 from . import commands
-from .backbone import backbone_path, fit_attention, freeze, load_for_training, write_model
+from .backbone import backbone_path, freeze, load_for_training, write_model
 from .features import Feature, bucketed, collate, make_features
 from .loop import Schedule, train
 from .negatives import Context, NegativeMiner
 from .scoring import best_threshold, score
 from .squad import Example, read_squad, split_by_article, subject
+
+EvalFiles = Annotated[list[Path], typer.Option("--eval", help="SQuAD 2.0 file to report on; repeat for more.")]
+Calibrate = Annotated[
+    Path | None, typer.Option(help="SQuAD 2.0 file to choose the null threshold on; its articles are not trained on.")
+]
 
 
 @dataclass(frozen=True)
@@ -36,20 +43,21 @@ class Data:
     """What is trained and measured on; where a calibration set is held out, nothing is chosen on ``evaluate``."""
 
     train: Annotated[list[Path], typer.Option(help="SQuAD 2.0 file to train on; repeat for more.")]
-    evaluate: commands.EvalFiles = field(default_factory=list)
+    evaluate: EvalFiles = field(default_factory=list)
     corpus: Annotated[Path | None, typer.Option(help="corpus.jsonl to draw more negatives from.")] = None
-    calibration: commands.Calibration = 0.015
-    limit: Annotated[int | None, typer.Option(help="Only so many training questions, for a trial.")] = None
-    calibrate: commands.Calibrate = None
+    calibration: Annotated[
+        float, typer.Option(help="Share of the questions that the null threshold is chosen on, without --calibrate.")
+    ] = 0.015
+    calibrate: Calibrate = None
 
     def parted(self, seed: int) -> tuple[list[Example], list[Example]]:
         """Return (training, held-out) questions, without an article in both."""
         every = [example for path in self.train for example in read_squad(path)]
         if self.calibrate is None:
-            return split_by_article(every[: self.limit], self.calibration, seed)
+            return split_by_article(every, self.calibration, seed)
         held = read_squad(self.calibrate)
         kept_out = {subject(example) for example in held}
-        return [example for example in every if subject(example) not in kept_out][: self.limit], held
+        return [example for example in every if subject(example) not in kept_out], held
 
 
 @dataclass(frozen=True)
@@ -70,9 +78,7 @@ class Setup:
 def titled(example: Example) -> Example:
     """Return the example with its title before the context, as passages are shown in prompts."""
     title = example.title.replace("_", " ").strip()
-    if not title:
-        return example
-    mark = f"{title} | "
+    mark = f"{title} | " if title else ""
     answers = tuple((start + len(mark), text) for start, text in example.answers)
     return replace(example, context=mark + example.context, answers=answers)
 
@@ -90,7 +96,7 @@ def epoch_examples(
     return [titled(example) if chance.random() < setup.titles else example for example in shown]
 
 
-def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: int = 200) -> dict[str, Any]:
+def run(data: Data, setup: Setup, schedule: Schedule, out: Path) -> dict[str, Any]:
     """Train, calibrate, measure; return the report, which is also written to ``report.json``.
 
     Parameters
@@ -98,30 +104,24 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: 
     out
         Takes the training state, the log, the report, and the reader: ``model`` (float16, for `transformers`)
         and ``shipped`` (int8, with card and curve).
-    save_every
-        Steps between checkpoints of the run.
 
     Raises
     ------
     PolyqaError
         If a file is faulty, no question has an answer, or ``out`` holds another run.
     """
-    import torch
-    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
-
     examples, held = data.parted(schedule.seed)
     if not any(example.answers for example in examples):
         raise PolyqaError("No training question has an answer. Give a --train file with answerable questions.")
-    evaluated = [example for path in data.evaluate for example in read_squad(path)]
     corpus = read_corpus(data.corpus) if data.corpus else []
     contexts = [Context(passage.text, f"corpus {passage.pid}", passage.title) for passage in corpus]
     model = load_for_training(AutoModelForQuestionAnswering, setup.init, dropout=setup.dropout)
     tokenizer = AutoTokenizer.from_pretrained(backbone_path(setup.init))
-    freeze(model, setup.frozen_layers)
+    freeze(model.base_model, setup.frozen_layers)
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
     miner = NegativeMiner(examples, contexts)
 
-    def batches(epoch: int) -> list[list[Feature]]:
-        chance = random.Random(f"{schedule.seed} {epoch}")
+    def batches(chance: random.Random) -> list[list[Feature]]:
         shown = epoch_examples(examples, miner, chance, setup)
         features = make_features(shown, tokenizer, max_length=setup.max_length, stride=setup.stride)
         groups = bucketed([len(feature.ids) for feature in features], setup.batch_size, chance)
@@ -129,25 +129,21 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: 
 
     def loss(batch: list[Feature]) -> Any:
         inputs = collate(batch, tokenizer.pad_token_id)
-        fit_attention(model, inputs["input_ids"].shape[1])
         return model(**{name: tensor.to(model.device) for name, tensor in inputs.items()}).loss
 
-    if torch.cuda.is_available():
-        model.cuda()
     identity = [asdict(setup), [asdict(example) for example in examples], [asdict(context) for context in contexts]]
-    train(model, batches, loss, schedule, out, identity=identity, save_every=save_every)
+    train(model, batches, loss, schedule, out, identity=identity)
     held_out = data.calibrate.name if data.calibrate else data.calibration
-    settings = asdict(setup) | {"calibration": held_out, "limit": data.limit}
-    report = {"schedule": asdict(schedule), "settings": settings}
-    report |= write_and_measure(model, tokenizer, out, held, evaluated)
+    report = {"schedule": asdict(schedule), "settings": asdict(setup) | {"calibration": held_out}}
+    report |= write_and_measure(model, tokenizer, out, held, data.evaluate)
     commands.write_report(report, out)
     return report
 
 
 def write_and_measure(
-    model: Any, tokenizer: Any, out: Path, held: Sequence[Example], evaluated: Sequence[Example]
+    model: Any, tokenizer: Any, out: Path, held: Sequence[Example], evaluate: Sequence[Path]
 ) -> dict[str, Any]:
-    """Write a reader in both forms, choose its null threshold on ``held``, and measure both on ``evaluated``.
+    """Write a reader in both forms, choose its null threshold on ``held``, and measure both on files.
 
     Without ``held`` the threshold is 0.
 
@@ -163,15 +159,16 @@ def write_and_measure(
     if held:
         readings, _ = read_with(out / "shipped", held)
         report["null_threshold"] = best_threshold(held, readings)
-        report["calibration"] = asdict(score(held, readings, report["null_threshold"]))
-    for key, folder in (("evaluation", out / "shipped"), ("evaluation_float16", out / "model")) if evaluated else ():
-        readings, seconds = read_with(folder, evaluated)
-        scores = asdict(score(evaluated, readings, report["null_threshold"]))
-        report[key] = scores | {"seconds_per_1000_pairs": seconds}
-    for folder in (out / "shipped", out / "model"):
-        configuration = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        report["calibration"] = score(held, readings, report["null_threshold"])
+    evaluated = [example for path in evaluate for example in read_squad(path)]
+    for key, name in (("evaluation", "shipped"), ("evaluation_float16", "model")):
+        if evaluated:
+            readings, seconds = read_with(out / name, evaluated)
+            scores = score(evaluated, readings, report["null_threshold"])
+            report[key] = scores | {"seconds_per_1000_pairs": seconds}
+        configuration = json.loads((out / name / "config.json").read_text(encoding="utf-8"))
         configuration["null_threshold"] = report["null_threshold"]
-        write_atomically(folder / "config.json", json.dumps(configuration, indent=2) + "\n")
+        write_atomically(out / name / "config.json", json.dumps(configuration, indent=2) + "\n")
     return report
 
 

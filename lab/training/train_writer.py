@@ -2,7 +2,7 @@
 
 It learns two things at once: the question that a passage answers with a given answer (from files of SQuAD's format),
 and the reading of an ambiguous question that it settles, in that question's words (from ASQA and the like). A run that
-is killed goes on where it was when the same command is given again.
+is killed goes on with its last epoch when the same command is given again.
 """
 
 import random
@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Any
 
+import torch
 import typer
 
 from polyqa.base.errors import PolyqaError
@@ -24,8 +25,8 @@ from polyqa.models.writer import Writer, padded, padded_rows, source_tokenizer
 from polyqa.models.writing import Source, as_tokens, ends, read_tasks
 
 from . import commands
-from .backbone import share_dropout, whole_folder
-from .features import bucketed
+from .backbone import freeze, share_dropout, whole_folder
+from .features import bucketed, stepped
 from .loop import Schedule, train
 from .squad import read_squad
 from .weights import load_network, new_network, save_writer
@@ -91,23 +92,19 @@ def shown(lessons: Sequence[Lesson], tokenizer: Any) -> list[Shown]:
     return list(map(Shown, read_tasks([lesson.task for lesson in lessons], tokenizer), targets))
 
 
-def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: int = 200) -> dict[str, Any]:
+def run(data: Data, setup: Setup, schedule: Schedule, out: Path) -> dict[str, Any]:
     """Train and measure; return the report, which is also written to ``report.json``.
 
     Parameters
     ----------
     out
         Takes the training state, the log, the report, and ``shipped``: the writer in int8 with card and curve.
-    save_every
-        Steps between checkpoints of the run.
 
     Raises
     ------
     PolyqaError
         If there is nothing to learn from, or ``out`` holds another run.
     """
-    import torch
-
     training, held = split_by_group(data.lessons(), data.held_out, schedule.seed)
     if not training:
         raise PolyqaError(
@@ -121,31 +118,26 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path, *, save_every: 
     else:
         network = load_network(setup.init)
     share_dropout(network.encoder, setup.dropout)
-    for part in (network.encoder.embeddings, *network.encoder.encoder.layer[: setup.frozen_layers]):
-        part.requires_grad_(False)
+    freeze(network.encoder, setup.frozen_layers)
+    network.to("cuda" if torch.cuda.is_available() else "cpu")
     order = [
         place for place, lesson in enumerate(training) for _ in range(setup.repeats if lesson.task.question else 1)
     ]
 
-    def batches(epoch: int) -> list[list[Shown]]:
-        chance = random.Random(f"{schedule.seed} {epoch}")
+    def batches(chance: random.Random) -> list[list[Shown]]:
         groups = bucketed([len(known[place].source.ids) for place in order], setup.batch_size, chance)
         return [[known[order[position]] for position in group] for group in groups]
 
     def loss(batch: list[Shown]) -> Any:
-        longest = -(-max(len(one.source.ids) for one in batch) // 32) * 32
+        longest = stepped(max(len(one.source.ids) for one in batch))
         targets = padded_rows([one.target for one in batch], max(len(one.target) for one in batch))
-        inputs = [
+        *read, targets = (
             tensor.to(network.bias.device) for tensor in (*padded([one.source for one in batch], longest), targets)
-        ]
-        found = network.likelihood(inputs[3], network.read(*inputs[:3]))
-        counted = inputs[3][:, 1:] != 0
-        return -found[counted].mean()
+        )
+        return -network.likelihood(targets, network.read(*read))[targets[:, 1:] != 0].mean()
 
-    if torch.cuda.is_available():
-        network.cuda()
     identity = [asdict(setup) | {"init": str(setup.init)}, [[asdict(one.task), one.question] for one in training]]
-    train(network, batches, loss, schedule, out, identity=identity, save_every=save_every)
+    train(network, batches, loss, schedule, out, identity=identity)
     report: dict[str, Any] = {"schedule": asdict(schedule), "settings": asdict(setup) | {"init": str(setup.init or "")}}
     with whole_folder(out / "shipped") as work:
         save_writer(network.cpu(), work)
@@ -160,25 +152,22 @@ def measured(writer: Writer, lessons: Sequence[Lesson]) -> dict[str, Any]:
     ``token_f1`` compares words, ``edit_f1`` (readings only) the changes to the ambiguous question.
     """
     report: dict[str, Any] = {}
-    for kind, own in (
-        ("alone", [lesson for lesson in lessons if not lesson.task.question]),
-        ("readings", [lesson for lesson in lessons if lesson.task.question]),
-    ):
+    for kind in ("alone", "readings"):
+        own = [lesson for lesson in lessons if bool(lesson.task.question) == (kind == "readings")]
         if not own:
             continue
         started = time.perf_counter()
-        written = [one.question for one in writer.write([lesson.task for lesson in own])]
+        written = writer.write([lesson.task for lesson in own])
         seconds = time.perf_counter() - started
+        pairs = [(one.question, lesson) for one, lesson in zip(written, own, strict=True)]
         report[kind] = {
             "n": len(own),
-            "token_f1": 100 * fmean(token_f1(made, (one.question,)) for made, one in zip(written, own, strict=True)),
+            "token_f1": 100 * fmean(token_f1(made, (one.question,)) for made, one in pairs),
             "questions_per_second": len(own) / seconds,
         }
         if kind == "readings":
-            report[kind]["edit_f1"] = 100 * fmean(
-                question_edit_f1(*(question_tokens(text) for text in (one.task.question, made, one.question)))
-                for made, one in zip(written, own, strict=True)
-            )
+            texts = ((one.task.question, made, one.question) for made, one in pairs)
+            report[kind]["edit_f1"] = 100 * fmean(question_edit_f1(*map(question_tokens, three)) for three in texts)
     return report
 
 

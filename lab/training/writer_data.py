@@ -1,5 +1,6 @@
 """What the writer learns from: tasks with the question that a person wrote for them."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -83,8 +84,6 @@ def vocabulary_of(counted: Sequence[Sequence[int]], size: int, always: Iterable[
     always
         Ids that are in it whatever their count.
     """
-    from collections import Counter
-
     kept = set(always)
     for token, _ in Counter(token for question in counted for token in question).most_common(size):
         if len(kept) < size:

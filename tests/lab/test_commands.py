@@ -42,10 +42,7 @@ def test_retrieval_prints_and_stores_its_stages(run: Run, tmp_path: Path) -> Non
     out = run("retrieval", *words, "--json", tmp_path / "r.json")
     kept = stored(tmp_path / "r.json")
     assert kept["about"].startswith("homonyms/dev, 4 questions; index homonyms (")
-    assert (
-        kept["command"]
-        == "python -m lab.retrieval --index homonyms --questions homonyms/dev --match dpr --limit 4 --seed 0"
-    )
+    assert kept["command"] == "python -m lab.retrieval --index homonyms --questions homonyms/dev --limit 4 --match dpr"
     stages = [row[0] for row in kept["tables"][""]["rows"]]
     assert "fused + DIVA (5 passages)" in stages
     assert all(f"| {stage} |" in out for stage in stages)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lab import house, results
-from lab.house import House, with_column
+from lab.house import _APPENDS, _CALLBACK, _PRIVATE, House, with_column
 from polyqa.base.errors import PolyqaError
 
 FILES = {
@@ -50,9 +50,8 @@ def test_what_stands_in_the_files_is_counted_wherever_the_rooms_are(checkout: Pa
     counted = House(checkout)
     assert sum(text.count("\n") for text in counted.product.values()) == 1 + 5 + 4 + 18 + 4
     assert (counted.lines("lab"), counted.lines("tests")) == (50, 2)
-    assert (counted.tables(), counted.callbacks(), counted.private_lines()) == (3, 1, 1)
-    assert (counted.run_identities(), counted.ways_to_resume(), counted.renderers()) == (2, 2, 2)
-    assert counted.files_with(r"^import ray\b") == 1
+    assert [sum(counted.places(pattern)) for pattern in (_CALLBACK, _PRIVATE, _APPENDS)] == [1, 1, 2]
+    assert (counted.tables(), counted.run_identities(), counted.renderers()) == (3, 2, 2)
     assert counted.top() == (4, 2)
     assert counted.dependencies() == (2, 1)
     assert counted.tests() == 1

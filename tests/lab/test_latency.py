@@ -1,5 +1,4 @@
 import json
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -7,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab.latency_server import make_server, prompt_key, serving
+from lab.servers import prompt_key, replies_after, running, serving
 
 PROMPT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who wrote Dune?"}]
 REPLIES = {prompt_key(PROMPT): "Frank Herbert."}
@@ -22,13 +21,8 @@ def ask(address: str, prompt: list[dict[str, str]]) -> str:
 
 @pytest.fixture
 def here() -> Iterator[str]:
-    server = make_server(REPLIES, 0.1)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/v1"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with running(replies_after(REPLIES, 0.1)) as address:
+        yield f"{address}/v1"
 
 
 def test_every_reply_takes_its_time(here: str) -> None:

@@ -12,8 +12,8 @@ QUICK = ("XML entities that read other files", "a page that asks a server", "lin
 def test_hostile_files_are_read_or_named_and_nothing_leaks(tmp_path: Path) -> None:
     counts, wrong = read_round(tmp_path, {kind: KINDS[kind] for kind in QUICK}, seed=0)
     assert wrong == []
-    assert {cell.split("|")[0] for cell in counts} == {*QUICK}
-    assert {cell.split("|")[1] for cell in counts} <= {"read", "left out"}
+    assert counts.keys() == {*QUICK}
+    assert {outcome for own in counts.values() for outcome in own} <= {"read", "left out"}
 
 
 @pytest.mark.slow
@@ -29,5 +29,5 @@ def test_a_leak_is_found(tmp_path: Path) -> None:
         place.write("leak.md", place.secret.read_bytes())
 
     counts, wrong = read_round(tmp_path, {"a leak": leak}, seed=0)
-    assert counts == {"a leak|leaked": 1}
+    assert counts == {"a leak": {"leaked": 1}}
     assert "leaked" in wrong[0]

@@ -25,7 +25,7 @@ def home(tmp_path: Path) -> Path:
 def commands(monkeypatch: pytest.MonkeyPatch, work: Any) -> dict[str, Command]:
     """A command of polyqa that does something else."""
     monkeypatch.setattr(kills, "polyqa", lambda words, standalone_mode: work(Path(words[0])))
-    return {"write": Command(lambda home: (home,), lambda home: (home / "out").read_text())}
+    return {"write": Command("{home}", "out", Path.read_text)}
 
 
 def slowly(home: Path, *, draft: bool) -> int:

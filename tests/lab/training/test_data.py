@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from lab.training.questions import Asked, read_questions
-from lab.training.reader_data import app, best_place
+from lab.training.reader_data import app, best_place, without_held_out
 from lab.training.squad import Example, read_squad
 from lab.training.unanswerable import twist
 from polyqa.base.errors import PolyqaError
+from polyqa.metrics.gold import Question, Reading
 
 KIOSK = (
     "The kettle in the station kiosk is painted green. It was bought in 1987 at a flea market in Tarnville by "
@@ -69,44 +69,27 @@ ASQA_LINE = {
     ],
     "long_answer": "The first boat sank in 1911, the second in May 1924.",
 }
-AMBIGNQ = [
-    {
-        "id": "a1",
-        "question": "Who sang it?",
-        "annotations": [
-            {"type": "multipleQAs", "qaPairs": [{"question": "Who sang it first?", "answer": ["Ida"]}]},
-            {"type": "singleAnswer", "answer": ["Ida", "Ida Moon"]},
-        ],
-    }
-]
 
 
-def test_questions_of_both_formats(tmp_path: Path) -> None:
-    (tmp_path / "asqa.jsonl").write_text(json.dumps(ASQA_LINE) + "\n\n", encoding="utf-8")
-    (tmp_path / "asqa.json").write_text(json.dumps({"dev": {"7": ASQA_LINE}}), encoding="utf-8")
-    (tmp_path / "ambignq.json").write_text(json.dumps(AMBIGNQ), encoding="utf-8")
-    long = ASQA_LINE["long_answer"]
-    asqa = [
-        Asked("7", "When did the boat sink?", (("1911", "in 1911"), ("1924",)), long),
-        Asked("7", "When did the first boat sink?", (("1911", "in 1911"),), long),
-        Asked("7", "When did the second boat sink?", (("1924",),), long),
+def test_what_is_measured_on_is_held_out_by_id_and_by_words() -> None:
+    def asked(name: str, question: str, reading: str) -> Question:
+        return Question(name, question, (Reading(reading, ("1911",)),))
+
+    boats = asked("7", "When did the boat sink?", "When did the first boat sink?")
+    held = [
+        asked("7", "Who?", "Who, today?"),
+        asked("8", "when did the Boat sink", "Which?"),
+        asked("9", "Where?", "When did the first boat sink"),
     ]
-    assert read_questions([tmp_path / "asqa.jsonl"]) == read_questions([tmp_path / "asqa.json"]) == asqa
-    ambignq = [
-        Asked("a1", "Who sang it?", (("Ida",), ("Ida", "Ida Moon"))),
-        Asked("a1", "Who sang it first?", (("Ida",),)),
-    ]
-    assert read_questions([tmp_path / "asqa.json", tmp_path / "ambignq.json"]) == [*asqa, *ambignq]
-    assert read_questions([tmp_path / "asqa.json", tmp_path / "ambignq.json"], [tmp_path / "asqa.jsonl"]) == ambignq
-    (tmp_path / "other.json").write_text('[{"what": 1}]', encoding="utf-8")
-    with pytest.raises(PolyqaError, match=r"other\.json"):
-        read_questions([tmp_path / "other.json"])
+    for one in held:
+        assert without_held_out([boats], [one]) == []
+    assert without_held_out([boats], [asked("1", "Who sang it?", "Who sang it first?")]) == [boats]
 
 
 def test_readings_over_the_long_answer(tmp_path: Path) -> None:
     (tmp_path / "asqa.jsonl").write_text(json.dumps(ASQA_LINE) + "\n", encoding="utf-8")
-    (tmp_path / "ambignq.json").write_text(json.dumps(AMBIGNQ), encoding="utf-8")
-    examples, told = made_by("long-answers", tmp_path, questions="asqa.jsonl", held_out="ambignq.json")
+    (tmp_path / "held.jsonl").write_text('{"question": "Who sang it?", "answers": ["Ida"]}', encoding="utf-8")
+    examples, told = made_by("long-answers", tmp_path, questions="asqa.jsonl", held_out="held.jsonl")
     assert [(e.question, e.texts) for e in examples] == [
         ("When did the first boat sink?", ("1911",)),
         ("When did the second boat sink?", ("1924",)),

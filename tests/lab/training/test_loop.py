@@ -68,8 +68,8 @@ def tiny_model() -> Any:
 def train_tiny(folder: Path, *, die_at: int | None = None, identity: str = "x") -> tuple[Any, list[int]]:
     model, seen = tiny_model(), []
 
-    def batches(epoch: int) -> list[int]:
-        return random.Random(epoch).sample(range(10), 10)
+    def batches(chance: random.Random) -> list[int]:
+        return chance.sample(range(10), 10)
 
     def loss(batch: int) -> Any:
         seen.append(batch)
@@ -79,23 +79,23 @@ def train_tiny(folder: Path, *, die_at: int | None = None, identity: str = "x") 
         return (model(inputs) - inputs.sum(dim=1, keepdim=True)).square().mean()
 
     schedule = Schedule(epochs=2, rate=0.01, bfloat16=False)
-    train(model, batches, loss, schedule, folder, identity=identity, save_every=4, log_every=2)
+    train(model, batches, loss, schedule, folder, identity=identity)
     return model, seen
 
 
-@pytest.mark.parametrize("die_at", [6, 20])
+@pytest.mark.parametrize("die_at", [6, 16])
 def test_a_run_that_is_killed_ends_where_an_undisturbed_one_does(tmp_path: Path, die_at: int) -> None:
     undisturbed, _ = train_tiny(tmp_path / "whole")
     with pytest.raises(Killed):
         train_tiny(tmp_path / "killed", die_at=die_at)
     resumed, seen = train_tiny(tmp_path / "killed")
-    assert len(seen) == 20 - 4 * ((die_at - 1) // 4) if die_at < 10 else len(seen) < 12
+    assert len(seen) == (20 if die_at < 10 else 10)  # from the last whole epoch
     for one, other in zip(undisturbed.parameters(), resumed.parameters(), strict=True):
         assert torch.equal(one, other)
     logs = [(tmp_path / name / LOG).read_text().splitlines() for name in ("whole", "killed")]
     whole, killed = ([{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in log] for log in logs)
     assert whole == killed
-    assert [line["seen"] for line in whole] == list(range(2, 21, 2))
+    assert [line["epoch"] for line in whole] == [0] * 10 + [1] * 10
     assert len(list((tmp_path / "killed").iterdir())) == 2  # nothing half-written is left
 
 
@@ -126,15 +126,16 @@ def test_scores_and_the_threshold() -> None:
     examples = [examples[0], examples[1], examples[2]]  # red, green, without an answer
     readings = [reading("red", 3.0), reading("the green", -1.0), reading("harbour", -2.0)]
     at_zero = score(examples, readings, 0.0)
-    assert (at_zero.questions, at_zero.without_answer) == (3, 1)
-    assert at_zero.answerable_f1 == at_zero.answerable_em == 100
-    assert (at_zero.kept_f1, at_zero.null_accuracy) == (50, 100)
+    assert (at_zero["questions"], at_zero["without_answer"]) == (3, 1)
+    assert at_zero["answerable_f1"] == at_zero["answerable_em"] == 100
+    assert (at_zero["kept_f1"], at_zero["null_accuracy"]) == (50, 100)
     best = best_threshold(examples, readings)
     assert 1 < best < 2
-    assert score(examples, readings, best).overall_f1 == 100
+    assert score(examples, readings, best)["overall_f1"] == 100
     assert best_threshold(examples[:2], readings[:2]) == 0.0
     half = score(examples[:1], [reading("old red kettle", 3.0)], 0.0)
-    assert (half.answerable_em, half.answerable_f1) == (0, pytest.approx(50))
+    assert (half["answerable_em"], half["answerable_f1"]) == (0, pytest.approx(50))
+    assert "null_accuracy" not in half
 
 
 @pytest.mark.slow
@@ -169,15 +170,10 @@ def test_a_reader_is_trained_written_and_read(tiny: str, tmp_path: Path) -> None
         run(Data([tmp_path / "none.json"]), setup, schedule, tmp_path / "none")
 
 
-def test_the_card_names_figures_and_command_and_no_folder() -> None:
-    report = {
-        "schedule": {"epochs": 2, "rate": 1e-4, "warmup": 0.1, "seed": 0},
-        "settings": {"init": "/somewhere/secret/base"},
-        "null_threshold": 0.5,
-        "evaluation": {"questions": 3, "overall_f1": 61.25},
-    }
-    card = model_card("Reader", report, ["python", "-m", "x", "--train", "/somewhere/secret/train.json"])
-    assert "| evaluation | 3 | 61.25 |" in card
-    assert "null_threshold: 0.5." in card
-    assert "python -m x --train train.json" in card
+def test_the_card_names_figures_and_command_and_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["/somewhere/secret/lab/training/train_reader.py", "--train", "/somewhere/secret/train.json"]
+    monkeypatch.setattr("sys.argv", words)
+    card = model_card("Reader", {"null_threshold": 0.5, "evaluation": {"questions": 3}})
+    assert '"null_threshold": 0.5' in card
+    assert "python -m lab.training.train_reader --train train.json" in card
     assert "secret" not in card

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from lab.training.paragraphs import read_paragraphs
 from lab.training.reader_data import app
-from lab.training.squad import read_squad, subject
+from lab.training.squad import read_paragraphs, read_squad, subject
 
 TEXT = "The kettle was bought in 1987 by Orla Venn."
 

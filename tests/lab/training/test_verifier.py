@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from lab.training.findings import Labelled, labelled, read_findings, without
-from lab.training.qwen2 import Lora, Shape, last_states, packed
+from lab.training.lora import MATRICES, add_lora, last_states, packed, write_lora
 from lab.training.train_verifier import Prompts, rate_at
 from polyqa import load
 from polyqa.base.errors import PolyqaError
@@ -17,76 +18,69 @@ from polyqa.lm.adapter import LeanAdapter
 from polyqa.models.gguf import model_file
 from polyqa.signatures import VerifyFinding
 
-SHAPE = Shape(layers=2, width=64, heads=4, key_heads=2, inner=96, epsilon=1e-6, base=10_000.0)
-WORDS = 50
+WORDS, WIDTH = 50, 64
 
 
-@pytest.fixture(scope="module")
-def weights() -> dict[str, torch.Tensor]:
-    chance = torch.Generator().manual_seed(1)
-
-    def drawn(*size: int) -> torch.Tensor:
-        return torch.randn(*size, generator=chance) * 0.1
-
-    made = {name: drawn(WORDS, SHAPE.width) for name in ("token_embd.weight", "output.weight")}
-    made["output_norm.weight"] = 1 + drawn(SHAPE.width)
-    for layer in range(SHAPE.layers):
-        for name, (inputs, outputs) in SHAPE.matrices.items():
-            made[f"blk.{layer}.{name}.weight"] = drawn(outputs, inputs)
-        made[f"blk.{layer}.attn_q.bias"] = drawn(SHAPE.width)
-        made |= {f"blk.{layer}.{name}_norm.weight": 1 + drawn(SHAPE.width) for name in ("attn", "ffn")}
-    return made
+@pytest.fixture
+def model() -> Qwen2ForCausalLM:
+    torch.manual_seed(1)
+    sizes = {"hidden_size": WIDTH, "intermediate_size": 96, "num_hidden_layers": 2}
+    config = Qwen2Config(vocab_size=WORDS, initializer_range=0.1, num_attention_heads=4, num_key_value_heads=2, **sizes)
+    return Qwen2ForCausalLM(config).eval()
 
 
-def test_packed_examples_see_the_prefix_and_not_each_other(weights: dict[str, torch.Tensor]) -> None:
+@torch.no_grad()
+def test_packed_examples_see_the_prefix_and_not_each_other(model: Qwen2ForCausalLM) -> None:
     chance = random.Random(2)
     prefix = [chance.randrange(WORDS) for _ in range(5)]
     examples = [[chance.randrange(WORDS) for _ in range(chance.randint(1, 9))] for _ in range(12)]
     order = chance.sample(range(12), 12)
-    states = torch.zeros(12, SHAPE.width)
+    states = torch.zeros(12, WIDTH)
     batches = list(packed(prefix, examples, order, length=20, rows=3))
     for batch in batches:
         assert batch.ids.shape[0] <= 3
         assert batch.ids.shape[1] <= 20
-        states[batch.examples] = last_states(SHAPE, weights, batch)
+        states[batch.examples] = last_states(model, batch)
     assert [int(one) for batch in batches for one in batch.examples] == order
     for example, ids in enumerate(examples):
-        (alone,) = packed(prefix, [ids], [0], length=99, rows=1)
-        assert torch.allclose(states[example], last_states(SHAPE, weights, alone)[0], atol=1e-5)
+        alone = model.model(input_ids=torch.tensor([prefix + ids])).last_hidden_state[0, -1]
+        assert torch.allclose(states[example], alone, atol=1e-5)
     (other,) = packed([*prefix[:-1], (prefix[-1] + 1) % WORDS], [examples[0]], [0], length=99, rows=1)
-    assert not torch.allclose(states[0], last_states(SHAPE, weights, other)[0], atol=1e-3)
+    assert not torch.allclose(states[0], last_states(model, other)[0], atol=1e-3)
 
 
-def test_a_verifier_begins_as_the_model_is_and_learns(weights: dict[str, torch.Tensor]) -> None:
-    torch.manual_seed(0)
-    lora = Lora(SHAPE, rank=4, alpha=8.0)
+def test_a_verifier_begins_as_the_model_is_and_learns(model: Qwen2ForCausalLM) -> None:
     (batch,) = packed([1, 2], [[3, 4], [5]], [0, 1], length=99, rows=1)
-    before = last_states(SHAPE, weights, batch)
-    assert torch.equal(before, last_states(SHAPE, weights, batch, lora))
-    optimizer = torch.optim.Adam(lora.parameters(), lr=0.05)
+    before = last_states(model, batch).detach()
+    added = add_lora(model, rank=4, alpha=8.0)
+    assert torch.allclose(before, last_states(model, batch), atol=1e-6)
+    optimizer = torch.optim.Adam([one for one in model.parameters() if one.requires_grad], lr=0.05)
     losses = []
     for _ in range(20):
-        logits = last_states(SHAPE, weights, batch, lora) @ weights["output.weight"].T
+        logits = last_states(model, batch) @ model.lm_head.weight.T
         loss = torch.nn.functional.cross_entropy(logits, torch.tensor([7, 8]))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < losses[0] / 2
+    for one in added.values():
+        one.on = False
+    assert torch.allclose(before, last_states(model, batch), atol=1e-6)
 
 
-def test_the_weights_are_written_as_llama_cpp_reads_them(tmp_path: Path) -> None:
+def test_the_weights_are_written_as_llama_cpp_reads_them(tmp_path: Path, model: Qwen2ForCausalLM) -> None:
     from gguf import GGUFReader, dequantize
 
-    lora = Lora(SHAPE, rank=4, alpha=8.0)
-    lora.write(tmp_path / "lora.gguf", "made here")
+    added = add_lora(model, rank=4, alpha=8.0)
+    write_lora(added, 8.0, tmp_path / "lora.gguf", "made here")
     reader = GGUFReader(tmp_path / "lora.gguf")
     told = {name: field.contents() for name, field in reader.fields.items()}
     assert (told["general.type"], told["adapter.type"], told["adapter.lora.alpha"]) == ("adapter", "lora", 8.0)
     tensors = {one.name: one for one in reader.tensors}
-    assert len(tensors) == 2 * SHAPE.layers * len(SHAPE.matrices)
+    assert len(tensors) == 2 * 2 * len(MATRICES)
     first = tensors["blk.1.attn_k.weight.lora_a"]
-    wanted = lora.pairs["1-attn_k-a"].detach().numpy()
+    wanted = added["blk.1.attn_k.weight"].a.detach().numpy()
     assert np.abs(dequantize(first.data, first.tensor_type) - wanted).max() < np.abs(wanted).max() / 100
     assert tensors["blk.1.attn_k.weight.lora_b"].shape.tolist() == [4, 32]
 
@@ -125,7 +119,7 @@ def test_the_tokens_are_those_of_the_prompt() -> None:
     except PolyqaError as error:
         pytest.skip(str(error))
     said = {"question": "Who directed Titanic?", "finding": "Titanic | By Cameron. | Cameron"}
-    text = prompts._tokenizer.decode([*prompts.prefix, *prompts.ids(**said)])
+    text = prompts.tokenizer.decode([*prompts.prefix, *prompts.ids(**said)])
     messages = LeanAdapter().format(VerifyFinding, [], said)
     assert [part.split("<|im_end|>")[0] for part in text.split("<|im_start|>")[1:3]] == [
         f"{message['role']}\n{message['content']}" for message in messages

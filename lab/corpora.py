@@ -1,4 +1,4 @@
-"""Small corpora, each with questions that it answers and questions that it does not, for `lab.confidence`.
+"""Small corpora, each with questions that it answers and questions that it does not.
 
 Five corpora: the shipped one, SQuAD's held-out articles, passages of ASQA's training questions, TimeQA's subjects, and
 RAMDocs without its planted documents. What a corpus does not answer is of four kinds: questions of other data sets
@@ -6,15 +6,15 @@ RAMDocs without its planted documents. What a corpus does not answer is of four 
 exchanged for one that stands nowhere in it (``swapped``), and people's unanswerable questions of SQuAD (``written``).
 """
 
-import gzip
 import json
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from polyqa.base.rows import read_lines
 from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
 from polyqa.evaluation.homonyms import corpus_path
@@ -35,11 +35,16 @@ class Asked:
 
 @dataclass(frozen=True)
 class Item:
-    """A question of a data set with its right answers and the passages that it is about."""
+    """A question of a data set, the aliases of each right answer, and the passages that it is about."""
 
     question: str
-    answers: tuple[str, ...]
+    gold: tuple[tuple[str, ...], ...]
     passages: tuple[Passage, ...]
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The aliases of all right answers."""
+        return tuple(dict.fromkeys(alias for aliases in self.gold for alias in aliases))
 
 
 @dataclass(frozen=True)
@@ -51,19 +56,24 @@ class Corpus:
     asked: tuple[Asked, ...]
 
 
-def corpora(data: Path, *, count: int, seed: int) -> list[Corpus]:
-    """Return the five corpora, each with ``count`` questions that it answers and about as many that it does not."""
-    chance = random.Random(seed)
-    items: dict[str, list[Item]] = {
+def items(data: Path, *, planted: bool = False) -> dict[str, list[Item]]:
+    """Return the questions of each corpus; of RAMDocs' documents those that were planted only if wanted."""
+    return {
         "homonyms": _homonyms(),
         "SQuAD": _squad(data / "squad" / "reader_eval.json"),
         "ASQA": _asqa(data / "squad" / "reader_train_nq_style.json"),
         "TimeQA": _timeqa(data / "training" / "disambig_timeqa_groups.jsonl.gz"),
-        "RAMDocs": _ramdocs(data / "ramdocs"),
+        "RAMDocs": _ramdocs(data / "ramdocs", planted),
     }
+
+
+def corpora(data: Path, *, count: int, seed: int) -> list[Corpus]:
+    """Return the five corpora, each with ``count`` questions that it answers and about as many that it does not."""
+    chance = random.Random(seed)
+    every = items(data)
     elsewhere = [*_situated(data / "situatedqa"), *_ambignq(data / "ambignq" / "train_light.json")]
     written = _squad_impossible(data / "squad" / "reader_eval.json")
-    drawn = {name: chance.sample(some, min(len(some), count + count // 4)) for name, some in items.items()}
+    drawn = {name: chance.sample(some, min(len(some), count + count // 4)) for name, some in every.items()}
     made = []
     for name, some in drawn.items():
         removed, kept = some[count:], some[:count]
@@ -72,7 +82,7 @@ def corpora(data: Path, *, count: int, seed: int) -> list[Corpus]:
         if name == "homonyms":  # the whole corpus, with all that is like what was taken out
             texts = list(read_corpus(corpus_path()))
         if name == "SQuAD":
-            texts = [passage for item in items[name] for passage in item.passages]
+            texts = [passage for item in every[name] for passage in item.passages]
             removed = []
         passages = tuple({one.pid: one for one in texts if one.pid not in left_out or name == "SQuAD"}.values())
         others = [item.question for other in drawn if other != name for item in drawn[other]]
@@ -116,7 +126,7 @@ def _homonyms() -> list[Item]:
     return [
         Item(
             one.question,
-            tuple(answer for reading in one.readings for answer in reading.short_answers),
+            tuple(reading.short_answers for reading in one.readings),
             tuple(passages[reading.pid] for reading in one.readings if reading.pid),
         )
         for one in load_questions("homonyms/train")
@@ -133,12 +143,13 @@ def _paragraphs(path: Path) -> Iterator[tuple[str, Passage, dict[str, Any]]]:
                 yield article["title"], passage, asked
 
 
+def _aliases(asked: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one["text"] for one in asked["answers"]))
+
+
 def _squad(path: Path) -> list[Item]:
-    return [
-        Item(asked["question"], tuple(dict.fromkeys(one["text"] for one in asked["answers"])), (passage,))
-        for _, passage, asked in _paragraphs(path)
-        if not asked["is_impossible"]
-    ]
+    asked = (one for one in _paragraphs(path) if not one[2]["is_impossible"])
+    return [Item(own["question"], (_aliases(own),), (passage,)) for _, passage, own in asked]
 
 
 def _squad_impossible(path: Path) -> list[str]:
@@ -146,45 +157,46 @@ def _squad_impossible(path: Path) -> list[str]:
 
 
 def _asqa(path: Path) -> list[Item]:
-    answers: dict[str, dict[str, None]] = {}
-    passages: dict[str, dict[str, Passage]] = {}
+    found: dict[str, list[tuple[Passage, tuple[str, ...]]]] = {}
     for question, passage, asked in _paragraphs(path):
-        passages.setdefault(question, {})[passage.pid] = passage
-        answers.setdefault(question, {}).update(dict.fromkeys(one["text"] for one in asked["answers"]))
-    return [Item(one, tuple(answers[one]), tuple(passages[one].values())) for one in passages if answers[one]]
-
-
-def _lines(path: Path, open_file: Callable[..., Any] = open) -> Iterator[dict[str, Any]]:
-    with open_file(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+        found.setdefault(question, []).append((passage, _aliases(asked)))
+    return [
+        Item(question, gold, tuple({passage.pid: passage for passage, _ in pairs}.values()))
+        for question, pairs in found.items()
+        if (gold := tuple(dict.fromkeys(aliases for _, aliases in pairs if aliases)))
+    ]
 
 
 def _timeqa(path: Path) -> list[Item]:
-    items = []
-    for number, group in enumerate(_lines(path, gzip.open)):
+    made = []
+    for number, group in _json_lines(path):
         texts = dict.fromkeys([group["lead"], *(text for one in group["readings"] for text in one["passages"])])
-        passages = tuple(
-            Passage(pid=f"{number}-{at}", title=group["title"], text=text) for at, text in enumerate(texts)
-        )
-        answers = tuple(answer for one in group["readings"] for answer in one["answers"])
-        items.append(Item(group["ambiguous_question"], answers, passages))
-    return items
+        passages = (Passage(pid=f"{number}-{at}", title=group["title"], text=text) for at, text in enumerate(texts))
+        gold = tuple(tuple(one["answers"]) for one in group["readings"])
+        made.append(Item(group["ambiguous_question"], gold, tuple(passages)))
+    return made
 
 
-def _ramdocs(folder: Path) -> list[Item]:
-    passages = {one["id"]: Passage(pid=one["id"], text=one["text"]) for one in _lines(folder / "corpus.jsonl")}
+def _json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    return ((number, json.loads(line)) for number, line in read_lines(path))
+
+
+def _ramdocs(folder: Path, planted: bool) -> list[Item]:
+    passages = {one.pid: one for one in read_corpus(folder / "corpus.jsonl")}
     return [
         Item(
-            one["ambiguous_question"],
-            tuple(answer for pair in one["qa_pairs"] for answer in pair["short_answers"]),
-            tuple(passages[pid] for pid, kind, _ in one["documents"] if kind != "misinfo"),
+            one.question,
+            tuple(reading.short_answers for reading in one.readings),
+            tuple(passages[text.pid] for text in one.documents if planted or text.kind != "misinfo"),
         )
-        for one in json.loads((folder / "open250.json").read_bytes())["dev"].values()
+        for one in load_questions(folder / "open250.json")
     ]
 
 
 def _situated(folder: Path) -> list[str]:
-    return [one["edited_question"] for kind in ("geo", "temp") for one in _lines(folder / f"{kind}.train.jsonl")][::6]
+    return [
+        one["edited_question"] for kind in ("geo", "temp") for _, one in _json_lines(folder / f"{kind}.train.jsonl")
+    ][::6]
 
 
 def _ambignq(path: Path) -> list[str]:

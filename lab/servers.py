@@ -1,0 +1,249 @@
+"""Servers that are measured or attacked, and language models' servers that know their replies beforehand.
+
+python -m lab.servers REPLIES SECONDS
+
+REPLIES is a JSON file of replies by `prompt_key`; each takes so long. The server prints its address and ends with its
+standard input. It is a process of its own, so that its work does not slow down the one that is measured.
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from statistics import fmean
+from typing import IO, Any
+
+import dspy
+import httpx
+
+from polyqa.base.errors import PolyqaError
+from polyqa.extractive import embedded_lm
+from polyqa.language_models import embedded_engine
+
+Respond = Callable[[BaseHTTPRequestHandler, dict[str, Any]], None]
+
+
+def start_server(respond: Respond) -> ThreadingHTTPServer:
+    """Start a server on a free port of this machine, in a thread, until this process ends.
+
+    Parameters
+    ----------
+    respond
+        Replies to a request, given its handler and its JSON body, ``{}`` without one.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        wbufsize = -1  # headers and body go out together
+
+        def do_POST(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            respond(self, json.loads(self.rfile.read(length)) if length else {})
+
+        do_GET = do_HEAD = do_POST
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 128  # so many calls may come at once
+        daemon_threads = True
+
+    server = Server(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+@contextmanager
+def running(respond: Respond) -> Iterator[str]:
+    """Run a server for the block, see `start_server`; yield its address."""
+    server = start_server(respond)
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def send(handler: BaseHTTPRequestHandler, status: int, data: bytes, **headers: str) -> None:
+    """Send a response, JSON unless ``headers`` say otherwise; underscores in their names become hyphens."""
+    send_head(handler, status, len(data), **headers)
+    if handler.command != "HEAD":
+        handler.wfile.write(data)
+    handler.wfile.flush()
+
+
+def send_head(handler: BaseHTTPRequestHandler, status: int, length: int, **headers: str) -> None:
+    """Send status and headers alone."""
+    handler.send_response(status)
+    for name, value in {"Content_Type": "application/json", "Content_Length": str(length), **headers}.items():
+        handler.send_header(name.replace("_", "-"), value)
+    handler.end_headers()
+
+
+def completion(model: str, reply: str) -> dict[str, Any]:
+    """Return the body of a reply, as OpenAI's chat completions have it."""
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": model,
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+    }
+
+
+def prompt_key(messages: Iterable[Mapping[str, Any]]) -> str:
+    """Return what a prompt is known by; messages as OpenAI's chat completions have them."""
+    texts = [(message["role"], _text_of(message["content"])) for message in messages]
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
+def _text_of(content: Any) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
+def rehearse(program: dspy.Module, question: str) -> list[dict[str, Any]]:
+    """Ask a question of the embedded engine; return its calls as ``history`` of a `dspy.LM` has them."""
+    lm = embedded_lm(embedded_engine())
+    with dspy.context(lm=lm):
+        program(question=question)
+    return list(lm.history)
+
+
+def prepared(program: dspy.Module, questions: Iterable[str]) -> tuple[dict[str, str], float]:
+    """Return the engine's replies to what a program asks, by `prompt_key`, and the mean number of calls.
+
+    The calls are round trips only for a program whose calls wait for each other.
+    """
+    calls = [rehearse(program, question) for question in questions]
+    return {prompt_key(one["messages"]): one["outputs"][0] for own in calls for one in own}, fmean(map(len, calls))
+
+
+def replies_after(replies: Mapping[str, str], latency: float) -> Respond:
+    """Return what replies to a prompt after so many seconds, and with 400 to one that is not known."""
+
+    def respond(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        due = time.perf_counter() + latency
+        reply = replies.get(prompt_key(body["messages"]))
+        end = _text_of(body["messages"][-1]["content"])[-200:]
+        message = f"no reply was prepared for the prompt that ends with {end!r}"
+        unknown = {"error": {"message": message, "type": "invalid_request_error"}}
+        answer = unknown if reply is None else completion(body["model"], reply)
+        time.sleep(max(0.0, due - time.perf_counter()))
+        send(handler, 400 if reply is None else 200, json.dumps(answer).encode())
+
+    return respond
+
+
+@contextmanager
+def serving(replies: Mapping[str, str], latency: float) -> Iterator[str]:
+    """Serve replies in a process of its own until the block ends; yield the address of its API."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "replies.json"
+        path.write_text(json.dumps(replies), encoding="utf-8")
+        command = [sys.executable, "-m", "lab.servers", str(path), str(latency)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                yield process.stdout.readline().strip()
+            finally:
+                process.stdin.close()
+                process.wait()
+
+
+@contextmanager
+def polyqa_server(
+    *words: str,
+    api_base: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    log: IO[bytes] | None = None,
+    before: Callable[[], None] | None = None,
+) -> Iterator[tuple[str, int]]:
+    """Run ``polyqa serve`` on a free port for the block; yield its address and its process number.
+
+    Parameters
+    ----------
+    words
+        More of its command line.
+    api_base
+        Of a language model's server; without one the embedded engine answers.
+    environment
+        More variables.
+    log
+        Takes its standard error.
+    before
+        Is called in the process before it becomes the server.
+    """
+    command = [sys.executable, "-m", "polyqa", "serve", "--port", "0", *words]
+    command += ["--lm", "openai/prepared", "--api-base", api_base] if api_base else []
+    variables = {**os.environ, "OPENAI_API_KEY": "none", **(environment or {})}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=log, env=variables, text=True, preexec_fn=before
+    ) as process:
+        assert process.stdout is not None
+        try:
+            said = re.search(r"http://[\d.:]+\d", process.stdout.readline())
+            if said is None:
+                raise PolyqaError("The server did not start; run `polyqa serve` to see why.")
+            yield said[0], process.pid
+        finally:
+            process.terminate()
+            process.communicate()  # what it still says would fill the pipe otherwise
+
+
+def status_of(process: int) -> dict[str, int]:
+    """Return the numbers in a process's status, such as ``VmRSS`` in kB and ``Threads``."""
+    found = re.findall(r"^(\w+):\s+(\d+)(?: kB)?$", Path(f"/proc/{process}/status").read_text(), re.MULTILINE)
+    return {name: int(value) for name, value in found}
+
+
+async def crowd(base: str, questions: Iterable[str], clients: int) -> tuple[list[float], Counter[int]]:
+    """Have clients ask questions, each the next one when its last is answered, and again after a 429.
+
+    Returns
+    -------
+    list of float, Counter of int
+        How long each answer took, in seconds, and how often each status came.
+    """
+    took: list[float] = []
+    statuses: Counter[int] = Counter()
+    left = iter(questions)
+    limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
+
+    async def ask(client: httpx.AsyncClient) -> None:
+        for question in left:
+            status = 429
+            while status == 429:
+                began = time.perf_counter()
+                response = await client.post("/ask", json={"question": question})
+                status = response.status_code
+                statuses[status] += 1
+                if status == 200:
+                    took.append(time.perf_counter() - began)
+                elif status == 429:
+                    await asyncio.sleep(float(response.headers["retry-after"]))
+
+    async with httpx.AsyncClient(base_url=base, timeout=600, limits=limits) as client:
+        await asyncio.gather(*(ask(client) for _ in range(clients)))
+    return took, statuses
+
+
+if __name__ == "__main__":
+    path, seconds = sys.argv[1:]
+    with running(replies_after(json.loads(Path(path).read_text(encoding="utf-8")), float(seconds))) as address:
+        print(f"{address}/v1", flush=True)
+        sys.stdin.read()

@@ -1,0 +1,175 @@
+"""Weights of low rank beside those of a Qwen2 (LoRA, Hu et al., 2021), trained on packed examples.
+
+    W x  becomes  W x + α/r · B (A x),   A: r × in, B: out × r
+
+Only A and B are trained. The model's own weights are those that llama.cpp computes with, quantized, so that nothing is
+learnt that quantizing would undo. Examples are packed: they follow one prefix, which all of them see, and do not see
+each other, as in a server that keeps how a prompt begins.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from gguf import GGMLQuantizationType, GGUFReader, GGUFWriter, dequantize, quantize
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForCausalLM
+
+MATRICES = {
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+"""The matrices of a layer, by the names of `transformers`, and as llama.cpp calls them."""
+_OTHERS = {
+    "token_embd": "model.embed_tokens",
+    "output_norm": "model.norm",
+    "output": "lm_head",
+    "attn_norm": "input_layernorm",
+    "ffn_norm": "post_attention_layernorm",
+}
+_BLOCK = 32  # numbers that are quantized together
+
+
+def load_gguf(path: Path, device: str, dtype: torch.dtype) -> Any:
+    """Return a Qwen2 with the weights of a GGUF file; `transformers` itself needs `accelerate` to read them."""
+    config = AutoConfig.from_pretrained(path.parent, gguf_file=path.name)
+    model = AutoModelForCausalLM.from_config(config, dtype=dtype).to(device)
+    names = _OTHERS | {name: ours for ours, name in MATRICES.items()}
+    weights = {}
+    for one in GGUFReader(path).tensors:
+        *layer, name, kind = one.name.split(".")  # blk.3.attn_q.bias, output_norm.weight
+        place = f"model.layers.{layer[1]}." if layer else ""
+        weights[f"{place}{names[name]}.{kind}"] = torch.from_numpy(dequantize(one.data, one.tensor_type)).to(dtype)
+    weights.setdefault("lm_head.weight", weights["model.embed_tokens.weight"])
+    model.load_state_dict(weights)
+    return model
+
+
+class Lora(nn.Module):
+    """A linear layer with A and B beside it; B begins at 0, so that it begins as it is."""
+
+    def __init__(self, layer: nn.Linear, rank: int, alpha: float, dropout: float) -> None:
+        super().__init__()
+        device = layer.weight.device
+        self.layer, self.scale, self.dropout, self.on = layer, alpha / rank, dropout, True
+        self.a = nn.Parameter(torch.empty(rank, layer.in_features, device=device))
+        self.b = nn.Parameter(torch.zeros(layer.out_features, rank, device=device))
+        nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the layer's output, with what is learnt unless that is turned off."""
+        own: Tensor = self.layer(x)
+        if not self.on:
+            return own
+        x = F.dropout(x, self.dropout, self.training)
+        return own + F.linear(F.linear(x, self.a.to(x.dtype)), self.b.to(x.dtype)) * self.scale
+
+
+def add_lora(model: Any, *, rank: int, alpha: float, dropout: float = 0.0) -> dict[str, Lora]:
+    """Put A and B beside every matrix of a model, whose own weights no longer change; return them by llama.cpp's names.
+
+    Parameters
+    ----------
+    model
+        A `transformers.Qwen2ForCausalLM`.
+    """
+    model.requires_grad_(False)
+    added = {}
+    for number, layer in enumerate(model.model.layers):
+        for path, name in MATRICES.items():
+            made = Lora(layer.get_submodule(path), rank, alpha, dropout)
+            layer.set_submodule(path, made)
+            added[f"blk.{number}.{name}.weight"] = made
+    return added
+
+
+def write_lora(added: Mapping[str, Lora], alpha: float, path: Path, name: str) -> None:
+    """Write A and B as llama.cpp reads them, A in 8 bits."""
+    writer = GGUFWriter(path, "qwen2")
+    writer.add_type("adapter")
+    writer.add_name(name)
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", alpha)
+    for matrix, lora in added.items():
+        for side, weight in (("a", lora.a), ("b", lora.b)):
+            values, kind = weight.detach().float().cpu().numpy(), GGMLQuantizationType.Q8_0
+            if values.shape[1] % _BLOCK:
+                writer.add_tensor(f"{matrix}.lora_{side}", values.astype("float16"))
+            else:
+                writer.add_tensor(f"{matrix}.lora_{side}", quantize(values, kind), raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+class Batch(NamedTuple):
+    """Packed examples.
+
+    Attributes
+    ----------
+    ids, positions, parts
+        Token, position and part of each place, rows × length. Part 0 is the prefix, −1 is padding.
+    ends
+        Row and place of each example's last token.
+    examples
+        Which examples they are.
+    """
+
+    ids: Tensor
+    positions: Tensor
+    parts: Tensor
+    ends: tuple[Tensor, Tensor]
+    examples: Tensor
+
+
+def packed(
+    prefix: Sequence[int], examples: Sequence[Sequence[int]], order: Sequence[int], *, length: int, rows: int
+) -> Iterator[Batch]:
+    """Yield examples in an order, as many behind one prefix as fit into a row, and so many rows at once."""
+    made: list[list[int]] = []
+    size = length
+    for example in order:
+        size += len(examples[example])
+        if size > length:
+            made.append([])
+            size = len(prefix) + len(examples[example])
+        made[-1].append(example)
+    for first in range(0, len(made), rows):
+        yield _batch(prefix, examples, made[first : first + rows])
+
+
+def _batch(prefix: Sequence[int], examples: Sequence[Sequence[int]], made: Sequence[Sequence[int]]) -> Batch:
+    longest = len(prefix) + max(sum(len(examples[one]) for one in row) for row in made)
+    ids, positions, parts = (torch.full((len(made), longest), value) for value in (0, 0, -1))
+    ends = []
+    for at, row in enumerate(made):
+        place = 0
+        for part, own in enumerate([prefix, *(examples[one] for one in row)]):
+            end = place + len(own)
+            begin = len(prefix) if part else 0
+            ids[at, place:end], parts[at, place:end] = torch.tensor(own), part
+            positions[at, place:end] = torch.arange(begin, begin + len(own))
+            place = end
+            if part:
+                ends.append((at, end - 1))
+    rows, places = torch.tensor(ends).T
+    return Batch(ids, positions, parts, (rows, places), torch.tensor([one for row in made for one in row]))
+
+
+def last_states(model: Any, batch: Batch) -> Tensor:
+    """Return the normalized state of each example's last token, examples × width."""
+    ids, positions, parts = (one.to(model.device) for one in (batch.ids, batch.positions, batch.parts))
+    before = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool, device=ids.device).tril()
+    seen = before & ((parts[:, None, :] == 0) | (parts[:, None, :] == parts[:, :, None]))
+    states = model.model(input_ids=ids, position_ids=positions, attention_mask=seen[:, None], use_cache=False)
+    chosen: Tensor = states.last_hidden_state[batch.ends]
+    return chosen
