@@ -10,6 +10,8 @@ from polyqa.signatures import AnswerClosedBook, AnswerRefined, RefineQuestion
 from .base import CallLimits, Program, Settings
 from .steps import Steps, ask
 
+_MOST = 10  # refinements that are answered; the paper sets no limit
+
 
 class ClosedBook(Program):
     """Answer from the language model's own knowledge (few-shot prompting; DIVA's baseline 4).
@@ -49,24 +51,19 @@ class QueryRefinement(Program):
     ----------
     encoder
         For kNN demos, see `knn.KNNPredict`.
-    max_refinements
-        How many refinements are answered at most, at least 1; the paper sets no limit.
     """
 
     paper_sampling = DIVA_SAMPLING
     call_limits = CallLimits(2, 2)
 
-    def __init__(self, *, max_refinements: int = 10, **settings: Unpack[Settings]) -> None:
+    def __init__(self, **settings: Unpack[Settings]) -> None:
         super().__init__(**settings)
-        if max_refinements < 1:
-            raise ValueError(f"max_refinements must be at least 1, got {max_refinements}")
-        self.max_refinements = max_refinements
         self.refine = self.predictor(RefineQuestion)
         self.write = self.predictor(AnswerRefined)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
-        listed = (yield from ask(self.refine, question=question)).refinements[: self.max_refinements]
+        listed = (yield from ask(self.refine, question=question)).refinements[:_MOST]
         # A source that a language model names from memory is not one of the user's passages.
         refinements = [reading.model_copy(update={"pid": None}) for reading in listed]
         written = yield from ask(self.write, question=question, refinements=refinements)

@@ -35,7 +35,7 @@ class TreeOfClarifications(RetrievingProgram):
     against the root question, with the most relevant candidate passage that holds their answer (section 3.2;
     one answer in one passage once, whichever readings have it), and pruned if they fail. The exploration ends
     with ``nodes`` valid nodes, at ``depth``, or after three expansions in a row without a valid new node. If
-    fewer than ``fewest`` are left, pruning is undone from the nodes nearest the root. The answer is written
+    fewer than two are left, pruning is undone from the nodes nearest the root. The answer is written
     from up to ten readings in breadth-first order and K passages, those that hold their answers first
     (section 3.3, appendix A.3).
 
@@ -56,12 +56,10 @@ class TreeOfClarifications(RetrievingProgram):
         How deep the tree gets; the paper's limit is 3. 1 is retrieval-augmented clarification.
     nodes
         How many valid nodes are enough, and how many readings the answer is written from (paper: 10).
-    fewest
-        With fewer valid nodes pruning is undone. The paper says "insufficient"; a question that is held to
-        be ambiguous has at least two readings.
     """
 
     FAILURES = 3
+    FEWEST = 2  # the paper says "insufficient"; a question that is held to be ambiguous has at least two readings
     EXPANDED_AT_ONCE = 3  # nodes of a level; it changes neither tree nor answer, only time, and calls that are wasted
 
     def __init__(
@@ -72,19 +70,15 @@ class TreeOfClarifications(RetrievingProgram):
         pruning: bool = True,
         depth: int = 3,
         nodes: int = 10,
-        fewest: int = 2,
         **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         for name, value in (("depth", depth), ("nodes", nodes)):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
-        if not 0 <= fewest <= nodes:
-            raise ValueError(f"fewest must lie between 0 and nodes ({nodes}), got {fewest}")
         self.pruning = pruning
         self.depth = depth
         self.nodes = nodes
-        self.fewest = fewest
         self.extract = self.predictor(ExtractInterpretations, paper=TOC_EXPANSION_SAMPLING)
         self.write = self.predictor(WriteLongFormAnswer, paper=TOC_ANSWER_SAMPLING)
         self.verify = self.predictor(VerifyAgainstRoot, paper=TOC_ANSWER_SAMPLING)
@@ -141,7 +135,7 @@ class TreeOfClarifications(RetrievingProgram):
         self, tree: GrowingTree, question: str, candidates: Sequence[Passage]
     ) -> tuple[list[Interpretation], list[Passage]]:
         """Return the readings in breadth-first order, and K passages that hold their answers first."""
-        tree.restore(self.fewest)
+        tree.restore(self.FEWEST)
         readings = tree.readings()[: self.nodes]
         ranked = rerank(self.reranker, question, candidates, len(candidates)) if candidates else []
         by_pid = {passage.pid: passage for passage in ranked}

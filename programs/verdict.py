@@ -44,9 +44,6 @@ class VERDICT(Program):
         How many passages the retriever pools before they are ordered.
     strictness
         Of the clustering, see `consolidation.consolidate`.
-    embed_answers
-        Whether question and answer are embedded together (the default of the paper) or the question alone
-        (Table 4).
     readings
         How many readings the answer is written from at most, those with the better passages first.
     """
@@ -64,7 +61,6 @@ class VERDICT(Program):
         universe: int = 20,
         candidates: int = 200,
         strictness: Strictness = "default",
-        embed_answers: bool = True,
         readings: int = 10,
         **settings: Unpack[Settings],
     ) -> None:
@@ -82,7 +78,6 @@ class VERDICT(Program):
         self.universe = universe
         self.candidates = candidates
         self.strictness: Strictness = strictness
-        self.embed_answers = embed_answers
         self.readings = readings
         self.relax = self.predictor(RelaxQuery)
         self.interpret = self.predictor(InterpretPassage)
@@ -132,7 +127,5 @@ class VERDICT(Program):
         ]
 
     def _consolidate(self, readings: Sequence[Interpretation]) -> Clusters:
-        texts = [
-            f"{reading.question} {reading.answer}" if self.embed_answers else reading.question for reading in readings
-        ]
+        texts = [f"{reading.question} {reading.answer}" for reading in readings]
         return consolidate(self.encoder.encode(texts), strictness=self.strictness)

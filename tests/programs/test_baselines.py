@@ -49,20 +49,20 @@ def ask(program: dspy.Module, reply: Callable[[str], str], question: str = QUEST
 def test_refinements_are_answered_from_memory_and_cite_nothing(make: Any) -> None:
     refined = [
         {"question": f"When did film {number} come out?", "answer": str(1990 + number), "pid": "7"}
-        for number in range(3)
+        for number in range(12)
     ]
     result, server = ask(
-        make("query-refinement", max_refinements=2),
+        make("query-refinement"),
         by_field(
             refinements=lambda _: fields(refinements=json.dumps(refined)),
             answer=lambda message: fields(answer=f"Told: {shown(message, 'refinements')}"),
         ),
     )
-    assert [reading.answer for reading in result.interpretations] == ["1990", "1991"]
+    assert [reading.answer for reading in result.interpretations] == [str(year) for year in range(1990, 2000)]
     assert all(reading.pid is None for reading in result.interpretations)
     assert result.passages == []
-    assert "1991" in result.answer
-    assert "1992" not in result.answer
+    assert "1999" in result.answer
+    assert "2000" not in result.answer
     assert len(server.requests) == 2
 
 

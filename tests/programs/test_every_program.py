@@ -186,12 +186,11 @@ def _rows(**settings: list[dict[str, Any]]) -> list[Any]:
         *((name, {"calls_at_once": 0}) for name in NAMES),
         *_rows(
             diva=[{"max_interpretations": 0}],
-            query_refinement=[{"max_refinements": 0}],
             jpr=[{"shortlist": 4}, {"shortlist": 300}],
             crag=[{"strips": 0}, {"passages": 0}],
             self_rag=[{"weights": (1.0, -1.0, 0.5)}, {"weights": (1.0, 1.0)}],
             sixpaq=[{"by": "mean"}, {"similar": 0}],
-            toc=[{"depth": 0}, {"nodes": 0}, {"fewest": 11}],
+            toc=[{"depth": 0}, {"nodes": 0}],
             verdict=[{"universe": 0}, {"strictness": "lax"}, {"readings": 0}],
             auto=[{"rule": "sometimes"}],
         ),

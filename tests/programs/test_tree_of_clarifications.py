@@ -98,7 +98,7 @@ def test_when_everything_is_pruned_the_nodes_nearest_the_root_come_back(parts: P
     def refuse(prompt: Prompt) -> dict[str, object]:
         return {"fitting": "No"} if "fitting" in prompt.output_fields else clarify(prompt)
 
-    result = scripted(TreeOfClarifications(*parts, preset="paper", fewest=2), ScriptedEngine(refuse))
+    result = scripted(TreeOfClarifications(*parts, preset="paper"), ScriptedEngine(refuse))
     assert [one.question for one in result.interpretations] == [FILM, MUSICAL]
     assert [node.status for node in result.tree.children] == [
         NodeStatus.RESTORED,
