@@ -105,7 +105,9 @@ def attack(
                     same = after.code == 0 and undamaged(Subject(home, one.outcome)) == outcome
                 crashed = during.code not in (0, NOTHING_DONE, WITH_FAILURES)
                 told = during.code == 0 or bool(during.printed.strip())
-                counts.update(trials=1, held=not crashed, told=told, finished=same, before=during.answered)
+                counts.update(
+                    trials=1, held=int(not crashed), told=int(told), finished=int(same), before=during.answered
+                )
                 counts["again"] += max(0, during.answered + after.answered - requests)
                 for fault in ("crashed",) * crashed + ("silent",) * (not told) + ("not finished",) * (not same):
                     wrong.append(f"{name} | {failure} | {fault}: {during.code} {during.printed[-200:]!r} {after.code}")
