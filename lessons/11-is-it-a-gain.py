@@ -148,12 +148,10 @@ print(f"those that see a gain report {100 * reported.mean():.0f} points on avera
 #
 # ## A real comparison
 #
-# Now two runs of a real model: `rac` with its plain prompt, and with the five demos of `rac-homonyms-local` (lesson 9). The replies are
-# recorded; `evaluate` replays and scores them, and leaves two folders.
+# Now two runs of a real model: `rac` with its plain prompt, and with the five demos of `rac-homonyms-local` (lesson 9), on 18 test questions.
+# The replies are recorded; `evaluate` replays and scores them, and leaves two folders.
 
 # %%
-import json
-
 import dspy
 
 import polyqa
@@ -162,7 +160,11 @@ from polyqa.artifacts.store import read_artifact
 dspy.disable_logging()
 shipped = read_artifact("rac-homonyms-local").path
 by_id = {question.id: question for question in polyqa.Questions("homonyms/test").asked}
-asked = [by_id[one] for one in json.loads((shipped / "scores.json").read_text())["test"]["ids"]]
+FEW = """cromwell-film-charles little-women-jo little-women-2019-oscar hyde-park-president colorado-river-dam-lake
+    columbia-which-university notre-dame-architect cricket-world-cup-shrubsole eurovision-loreen-song eurovision-sweden-where
+    prohibition-iceland-legal prohibition-utah driving-side-when republic-second saturn-console-out saturn-rings curie-nobel
+    curie-curium-number"""
+asked = [by_id[one] for one in FEW.split()]
 questions = polyqa.Questions(asked, name="18 of homonyms/test")
 models = polyqa.Models(lm=polyqa.recorded(shipped / "replies.jsonl.gz"), judge=None)
 index = polyqa.open_index("homonyms")
