@@ -185,7 +185,7 @@ for name, program in PROGRAMS.items():
 #
 # The embedded engine learns only labels, wordings, lengths and thresholds from demos, and it is good at the form from the
 # start. So a small gain here says nothing about another model. A language model learns more: five demos raise the F1 of answers
-# of the real one in lesson 9 from 0 to 56. Measure with the model that you will use.
+# of the real one in lesson 9 from 0 to 59, on 72 test questions. Measure with the model that you will use.
 
 # %% [markdown]
 # ## The trap: a question that sees its own answer

@@ -194,7 +194,8 @@ from polyqa.lm.recorded import Recording
 
 def tokens(recording, chosen):
     """Return the means of tokens: of the prompt, of those read anew, of the reply."""
-    used = [record.usage for record in recording if chosen(record.request.messages)]
+    asked = [record for record in recording if any(one.question in str(record.request.messages[-1]) for one in TEST)]
+    used = [record.usage for record in asked if chosen(record.request.messages)]
     read = [one["input_tokens"] for one in used]
     anew = [one["input_tokens"] - one.get("cache_read_tokens", 0) for one in used]
     written = [one["output_tokens"] for one in used]

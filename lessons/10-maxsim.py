@@ -38,6 +38,8 @@
 # The index stores the vectors of passages compressed. Here we compute them again, to see them uncompressed first.
 
 # %%
+import itertools
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -170,7 +172,8 @@ print(f"{'':26}" + "".join(f"{title:>21}" for title in titles))
 margins = {}
 for year in (1943, 1953, 1997):
     text = f"When did the film Titanic of {year} come out?"
-    late = index.token_vectors.score(of_question(text)[1], at)
+    found = {passage.title: passage.score for passage in index.search(text, len(index))}
+    late = np.array([found[title] for title in titles])
     single = one_vector @ sentences.encode([text])[0]
     for name, values in (("one vector", single), ("MaxSim", late)):
         print(f"{year} {name:20} " + "".join(f"{value:21.2f}" for value in values))
@@ -242,15 +245,25 @@ print(f"the search says {found:.2f}")
 from polyqa.colbert_index import SearchSettings
 
 mean = SearchSettings(ncells=4, candidates=12, ndocs=6)
-passed = stored.candidates(question, 5, mean)
-last = {index.positions[at].title: value for at, value in stored.search(question, 5, mean)}
-survivors = [passed.positions[at] for at in np.argsort(-passed.near)[:6]]
-print(f"{len(index)} passages, {len(passed.positions)} after the first pass, {len(survivors)} after the second")
+table = question @ stored.centroids.T  # each token of the question with each centroid
+cells = np.argsort(-table, axis=1)[:, : mean.ncells]
+probed = np.full_like(table, -np.inf)
+np.put_along_axis(probed, cells, np.take_along_axis(table, cells, axis=1), axis=1)
+worst = np.take_along_axis(table, cells[:, -1:], axis=1)
+codes = [stored.codes[begin:end] for begin, end in itertools.pairwise(stored.offsets)]
+met = {at: probed[:, own].max(axis=1) for at, own in enumerate(codes) if np.isin(own, cells).any()}
+first = {at: np.maximum(best, worst[:, 0]).sum() for at, best in met.items()}
+taken = sorted(first, key=lambda at: -first[at])[: mean.candidates]
+second = {at: table[:, codes[at]].max(axis=1).sum() for at in taken}
+survivors = sorted(second, key=lambda at: -second[at])
+last = dict(stored.search(question, mean.ndocs, mean))
+print(
+    f"{len(index)} passages, {len(met)} stand in a cell, {len(taken)} after the first pass, {len(last)} after the second"
+)
 print(f"{'':36}{'centroids':>10}{'candidates':>12}{'exact':>8}")
-for at in np.argsort(-passed.near):
-    title = index.positions[passed.positions[at]].title
-    exact = f"{last[title]:.2f}" if title in last else "–"
-    print(f"{title:36}{passed.met[at]:10.2f}{passed.near[at]:12.2f}{exact:>8}")
+for at in survivors:
+    exact = f"{last[at]:.2f}" if at in last else "–"
+    print(f"{index.positions[at].title:36}{first[at]:10.2f}{second[at]:12.2f}{exact:>8}")
 
 # %% [markdown]
 # Look at the scores of one passage from left to right. The first pass is generous: a token of the question that finds no token
@@ -261,8 +274,8 @@ for at in np.argsort(-passed.near):
 
 # %%
 questions = [of_question(one.question)[1] for one in polyqa.Questions("homonyms/dev").asked]
-every = np.arange(len(stored))
-best_five = [set(np.argsort(-stored.score(vectors, every))[:5].tolist()) for vectors in questions]
+everything = SearchSettings(ncells=len(stored.centroids), ndocs=len(stored))
+best_five = [{at for at, _ in stored.search(vectors, 5, everything)} for vectors in questions]
 CELLS = [1, 2, 4, 8, 16]
 recall = {}
 for width in (5, 10, 20):
@@ -346,7 +359,7 @@ for title, (_, vectors) in zip((FILM, SHIP), bare, strict=True):
 # **3.** Unpack every passage by its centroids, and score.
 
 # %%
-by_centroids = [unpacked(at)[0] for at in every]
+by_centroids = [unpacked(at)[0] for at in range(len(stored))]
 hits = 0
 for vectors, best_of in zip(questions, best_five, strict=True):
     rough = [(vectors @ passage.T).max(axis=1).sum() for passage in by_centroids]

@@ -56,7 +56,6 @@ def run_cell(source: str, space: dict[str, Any]) -> str:
     return printed.getvalue()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("script", EVERY)
 def test_every_cell_runs_and_prints_what_the_notebook_shows(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -137,7 +136,7 @@ CLAIMS: dict[int, dict[str, str]] = {
     },
     4: {
         "demos multiply the tokens": "score(fixed, dev[:2])[2] > 1.5 * score(rac, dev[:2])[2]",
-        "five demos raise the F1 of a real model from 0 to 56": f"{card_of_real_model()} == (0, 56)",
+        "five demos raise the F1 of a real model from 0 to 59": f"{card_of_real_model()} == (0, 59)",
     },
     5: {
         "a sentence that is no clause changes nothing": (
