@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 from refusals import told
 
+import polyqa
+from lab.local import matched
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.evaluation.runs import open_run
+from polyqa.metrics.gold import Question, Reading
 
 Run = Callable[..., str]
 
@@ -55,6 +59,30 @@ def test_latency_counts_round_trips(run: Run, tmp_path: Path) -> None:
     assert [row[:3] for row in rows] == [["`closed-book`", "1.0", "1.0"], ["`query-refinement`", "2.0", "2.0"]]
     (tmp_path / "one.json").write_text(json.dumps([{"question": "Who wrote Dune?", "answers": ["Frank Herbert"]}]))
     assert "at least two" in told(run, "latency", *words, "--questions", tmp_path / "one.json")
+
+
+def test_readings_of_runs_are_counted_and_compared(run: Run, tmp_path: Path) -> None:
+    asked, models = polyqa.Questions("homonyms/dev", limit=4).asked, polyqa.Models(judge=None)
+    for name, program in (("before", "closed-book"), ("after", "rac")):
+        polyqa.evaluate(program, asked, models=models, folder=tmp_path / name)
+    words = ("--questions", "homonyms/dev", "--before", tmp_path / "before", "--label", "another program")
+    run("local", tmp_path / "after", *words, "--json", tmp_path / "l.json")
+    tables = stored(tmp_path / "l.json")["tables"]
+    (row,), (gain,) = tables["runs"]["rows"], tables["gains"]["rows"]
+    readings = [one for record in open_run(tmp_path / "after").records for one in record.interpretations]
+    assert gain[:2] == ["another program", "4"]
+    assert gain[-2:] == row[4:6]
+    assert row[4].endswith(f" of {len(readings)}")
+    assert row[5].endswith(f" of {sum(len(question.readings) for question in asked)}")
+    assert float(row[5].split()[0]) > 0
+
+
+@pytest.mark.parametrize(
+    ("answers", "right"), [(["1912", "1997", "1812"], 2), (["1912", "in 1912"], 1), (["1812"], 0), ([], 0)]
+)
+def test_a_gold_reading_is_counted_once(answers: list[str], right: int) -> None:
+    readings = tuple(Reading("When?", (year,)) for year in ("1912", "1997"))
+    assert matched(answers, Question("one", "When?", readings)) == right
 
 
 @pytest.mark.slow

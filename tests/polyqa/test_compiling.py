@@ -1,6 +1,7 @@
 """What compiling by names promises before it starts, and that what it made can be loaded."""
 
 import json
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from polyqa.compiling import _taught, make_plan
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question
 from polyqa.optimizers import RECIPES, Recipe
+from polyqa.optimizers.compiler import drawn_demos
+from polyqa.optimizers.labels import label_demos
 
 
 def questions(split: str, n: int) -> list[Question]:
@@ -38,6 +41,15 @@ def work_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def made_calls(out: Path) -> int:
     return int(json.loads((out / ".work" / "calls.json").read_text())["calls"])
+
+
+def test_the_shipped_program_has_the_demos_that_its_recipe_draws() -> None:
+    card = read_artifact("rac-homonyms-local").card
+    pool = label_demos(polyqa.load(card.program, index="homonyms"), load_questions(card.train.source))["clarify"]
+    drawn = drawn_demos(pool, 5, random.Random(card.recipe["seed"]))
+    assert [demo["question"] for demo in drawn] == [
+        demo["question"] for demo in polyqa.load("rac-homonyms-local", index="homonyms").clarify.demos
+    ]
 
 
 # --- what is said beforehand holds ---------------------------------------------------------------
