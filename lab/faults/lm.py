@@ -240,9 +240,10 @@ def command(
     json_file: JsonFile = None,
 ) -> None:
     """Let a language model's server fail and see what is kept."""
-    names = dict.fromkeys([*(program or REGISTRY), shown])
+    # All are loaded before the first is measured: one that cannot be loaded loses no measurement.
+    programs = {name: load(name, preset="lean") for name in dict.fromkeys([*(program or REGISTRY), shown])}
     measured = {
-        name: measure(load(name, preset="lean"), question, failure or list(FAILURES), timeout)
-        for name in tracked(names, "failing")
+        name: measure(programs[name], question, failure or list(FAILURES), timeout)
+        for name in tracked(programs, "failing")
     }
     report(f"Asked: *{question}*", tables(measured, shown), json_file)
