@@ -12,7 +12,7 @@ from polyqa.base.extras import needs
 from polyqa.base.values import MetadataValue, Passage
 from polyqa.colbert_index.checkpoint import EMBEDDED_CHECKPOINT, resolve_checkpoint
 from polyqa.colbert_index.lengths import SPECIAL_TOKENS, document_tokenizer, token_counts
-from polyqa.metrics.text import SECTION
+from polyqa.metrics.text import SECTION, normalize_words
 
 from .blocks import Block, Document
 
@@ -78,7 +78,7 @@ class Splitter:
         """
         title = document.title or _first_heading(document.blocks) or source.rsplit("/", 1)[-1].rsplit(".", 1)[0]
         sections = [
-            (tuple(heading for heading in path if heading.casefold() != title.casefold()), blocks)
+            (tuple(heading for heading in path if normalize_words(heading) != normalize_words(title)), blocks)
             for path, blocks in _sections(document.blocks)
         ]
         paths = {section for section, _ in sections}

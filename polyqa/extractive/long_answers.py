@@ -146,11 +146,13 @@ def _distinct(titles: Sequence[str]) -> list[str]:
 def _in_prose(title: str) -> str:
     """Return a title as a sentence names it: "the 1953 film Titanic" for *Titanic (1953 film)*.
 
-    A section stands before its document: "“Examples” in pip install" for *pip install › Examples*.
+    A section stands before its document: "“Examples” in pip install" for *pip install › Examples*; one that names it
+    stands alone: "Falcon 3" for *Falcon › Falcon 3*.
     """
     if SECTION in title:
-        document, _, section = title.partition(SECTION)
-        return f"“{section.rpartition(SECTION)[2]}” in {_in_prose(document)}"
+        document, *_, section = title.split(SECTION)
+        named = set(content_words(document)) <= set(content_words(section))
+        return section if named else f"“{section}” in {_in_prose(document)}"
     name, qualifier = split_title(title)
     works = qualifier and _WORKS.fullmatch(qualifier.split()[-1]) and "," not in qualifier
     return f"the {qualifier} {name}" if works else title

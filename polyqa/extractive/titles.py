@@ -62,6 +62,8 @@ def settle(question: str, title: str) -> str | None:
         return " ".join(_qualified(body, first, last, qualifier)) + "?"
     if not set(map(_stem, _name_words(name))) - {_stem(word.lower()) for word in words(question)}:
         return None
+    if re.search(rf"\b[a-z]+ (?:about|at|for|in|of|on|to) (?:the )?{re.escape(' '.join(body[first : last + 1]))}", name):
+        return None  # "Report: renovation of the Mill" is no Mill
     larger = _larger_name(body, first, last)
     if larger is not None:
         year = re.match(r"\d{4}\b", name)
@@ -124,11 +126,19 @@ def are_namesakes(question: str, one: str, other: str) -> bool:
     True
     >>> are_namesakes("When did Titanic sink?", "Titanic (1953 film)", "Iceberg")
     False
+    >>> are_namesakes("Who booked the Blue Room?", "Old Wing › Blue Room", "New Wing › Blue Room")
+    True
     """
     body = question.rstrip(" ?").split()
-    mentions = [_mention(body, split_title(_part_meant(body, title))[0]) for title in (one, other)]
+    parts = [_part_meant(body, title) for title in (one, other)]
+    mentions = [_mention(body, split_title(part)[0]) for part in parts]
+    if mentions[0] is None or mentions[0] != mentions[1]:
+        return False
+    above, beside = ([*title.split(SECTION)] for title in (one, other))
+    if parts[0] == parts[1] and parts[0] not in (above[0], beside[0]):  # sections of one name, in two places
+        return above[: above.index(parts[0])] != beside[: beside.index(parts[0])]
     settled = {settle(question, one), settle(question, other)}
-    return mentions[0] is not None and mentions[0] == mentions[1] and None not in settled and len(settled) > 1
+    return None not in settled and len(settled) > 1
 
 
 def names(question: str, title: str) -> bool:

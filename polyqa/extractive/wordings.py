@@ -1,6 +1,7 @@
 """How a reading is asked: the user's question with what tells its passage from the others."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from polyqa.metrics.text import STOPWORDS, content_words, holds, normalize_words, sentence_at, split_title, with_title
@@ -102,9 +103,10 @@ def _task(question: str, one: Evidence) -> Task:
 
 
 def is_fit(written: str, question: str, answer: str) -> bool:
-    """Return whether a written question may be shown for a user's: well formed, all its words kept and some added.
+    """Return whether a written question may be shown for a user's: well formed, all its words kept and others added.
 
     A word may be inflected; one that gives way to another may be the predicate: "born" is no reading of "buried".
+    What repeats the user's words in another form is a stutter: "How long can I borrow a book be borrowed by adults?"
 
     >>> is_fit("When did the film Titanic come out?", "When did Titanic come out?", "1953")
     True
@@ -112,11 +114,12 @@ def is_fit(written: str, question: str, answer: str) -> bool:
     False
     """
     asked, made = _beginnings(question), _beginnings(written)
-    return well_formed(written, answer) and asked < made
+    again = any(count > 1 and count > asked[word] for word, count in made.items())
+    return well_formed(written, answer) and asked.keys() < made.keys() and not again
 
 
-def _beginnings(text: str) -> set[str]:
-    return {word[:_STEM] for word in content_words(text)}
+def _beginnings(text: str) -> Counter[str]:
+    return Counter(word[:_STEM] for word in content_words(text))
 
 
 def well_formed(written: str, answer: str) -> bool:
