@@ -1,16 +1,13 @@
-"""Compilations as pictures: scores against calls, and learning curves."""
+"""Compilations as pictures: scores against calls."""
 
 import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from markupsafe import Markup
 
 from polyqa.base.errors import PolyqaError
-from polyqa.evaluation.columns import COLUMNS
-from polyqa.optimizers.curve import Curve
 from polyqa.optimizers.trials import Trial
 
 from .plots import BLUE, GREY, check_format, new_figure, save_figure
@@ -18,8 +15,6 @@ from .plots import BLUE, GREY, check_format, new_figure, save_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_WINDOW = 20
-"""How many calls of the metric a curve averages."""
 _MARKS = {"dev": ("o", "dev"), "train": ("s", "train"), "held-out": ("^", "held out")}
 
 
@@ -116,40 +111,3 @@ def draw_trials(scored: Sequence[Trial], metric: str) -> "Figure":
 
 def _percent(trial: Trial) -> float:
     return 100 * (trial.score or 0.0)
-
-
-def plot_curve(curve: Curve, path: str | Path) -> Path:
-    """Draw a learning curve: score against training examples, and the metric's calls beside it.
-
-    Parameters
-    ----------
-    path
-        ``.png``, ``.svg`` or ``.pdf``.
-    """
-    from matplotlib.figure import Figure
-
-    label = COLUMNS[curve.measure].label
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    sizes = [size for size, _ in curve.points]
-    values = np.array([estimate.value for _, estimate in curve.points])
-    low, high = (np.array([getattr(estimate, side) for _, estimate in curve.points]) for side in ("low", "high"))
-    left.plot(sizes, values, marker="o", color=BLUE)
-    left.fill_between(sizes, low, high, color=BLUE, alpha=0.15, linewidth=0)
-    left.set_xlabel("training examples (0: uncompiled)")
-    left.set_ylabel(f"{label} on dev, 95% interval")
-    if curve.tries:
-        size = min(_WINDOW, len(curve.tries))
-        calls = range(1, len(curve.tries) + 1)
-        mean = [np.mean(curve.tries[max(0, call - size) : call]) for call in calls]
-        right.plot(calls, curve.tries, ".", color=BLUE, alpha=0.25)
-        right.plot(calls, mean, color=BLUE)
-        right.set_ylabel(f"{label} per question, mean of the last {size}")
-    else:
-        right.text(0.5, 0.5, curve.no_tries, ha="center", va="center", transform=right.transAxes, fontsize="small")
-        right.set_yticks([])
-    right.set_xlabel("calls of the metric while compiling")
-    figure.suptitle(curve.title, fontsize="medium")
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-    return save_figure(figure, path)

@@ -98,11 +98,7 @@ def test_a_reader_that_is_not_there_costs_no_call(refused: Refused, sets: tuple[
     with serve(ScriptedEngine(lambda prompt: {"answer": "I cannot say."})) as server:
         words = ("--program", "closed-book", *sets, "--reader", "/nowhere/reader")
         words = (*words, "--lm", f"openai/model-{uuid.uuid4().hex}", "--api-base", server.base)
-        for command in (
-            ("compile", "--out", tmp_path / "made", "--yes"),
-            ("compile", "--out", tmp_path / "work", "--sizes", "2", "--plot", tmp_path / "curve.png"),
-        ):
-            assert "/nowhere/reader" in refused(*command, *words)
+        assert "/nowhere/reader" in refused("compile", "--out", tmp_path / "made", "--yes", *words)
     assert server.requests == []
 
 
@@ -182,20 +178,6 @@ def test_recipes_are_listed(printed: Printed) -> None:
     ]
     assert (listed["knn"]["optimizer"], listed["knn"]["k"]) == ("labels", 5)
     assert [step["name"] for step in listed["gepa-then-knn"]["steps"]] == ["gepa", "knn"]
-
-
-def test_sizes_draw_a_learning_curve(
-    printed: Printed, refused: Refused, sets: tuple[object, ...], tmp_path: Path
-) -> None:
-    plot, out = tmp_path / "curve.png", tmp_path / "work"
-    words = ("compile", "--program", "rac", "--recipe", "knn-bootstrap", *sets, "--out", out, "--sizes")
-    lines = printed(*words, "2,4", "--plot", plot).splitlines()
-    assert [line.split()[0] for line in lines] == ["0", "2", "4"]
-    assert plot.read_bytes().startswith(b"\x89PNG")
-    assert not (out / "card.json").exists()
-    assert "png" in refused(*words, "2", "--plot", tmp_path / "curve.txt")
-    assert "whole numbers" in refused(*words, "many", "--plot", plot)
-    assert "--plot" in refused(*words, "2")
 
 
 @pytest.mark.parametrize(
