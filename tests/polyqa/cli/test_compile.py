@@ -1,7 +1,6 @@
 import io
 import json
 import re
-import shutil
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -194,23 +193,6 @@ def test_recipes_are_listed(printed: Printed) -> None:
 )
 def test_mistakes_get_one_line(words: list[str], told: str, refused: Refused) -> None:
     assert told in refused(*words)
-
-
-def test_show_writes_the_report_and_says_what_has_none(
-    run: Run, refused: Refused, artifact: Path, tmp_path: Path
-) -> None:
-    page = tmp_path / "new" / "report.html"
-    code, out, err = run("show", artifact, "--html", page)
-    assert (code, out) == (0, "")
-    assert f"written to {page}" in err
-    assert page.read_bytes() == (artifact / "report.html").read_bytes()
-    assert "rac is not compiled, so there is no report" in refused("show", "rac", "--html", tmp_path / "x.html")
-    bare = Path(shutil.copytree(artifact, tmp_path / "bare"))
-    (bare / "report.html").unlink()
-    told = refused("show", bare, "--html", tmp_path / "x.html")
-    assert "has no report.html" in told
-    assert "polyqa compile --program rac --recipe knn makes the program anew with one" in told
-    assert not (tmp_path / "x.html").exists()
 
 
 def test_pictures_of_a_compilation_and_of_why_an_answer_is_what_it_is(
