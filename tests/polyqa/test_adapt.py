@@ -1,6 +1,6 @@
 import json
-import re
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable
