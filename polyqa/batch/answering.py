@@ -25,7 +25,7 @@ from polyqa.cluster import Ray, for_workers, programs_on_ray
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.prices import Price, price_of
-from polyqa.evaluation.progress import display
+from polyqa.evaluation.progress import bar_of_answers
 from polyqa.evaluation.records import Took
 from polyqa.extractive import MODEL_NAME
 from polyqa.language_models import Models
@@ -281,7 +281,7 @@ def answer_many(
         if left:
             each = batch.at_once or default_at_once(lm)
             at_once = each * (ray.workers if ray else 1)
-            with ExitStack() as running, display().answers(len(ids), price) as show:
+            with ExitStack() as running, bar_of_answers(len(ids), price) as show:
                 work: Callable[[Asked], Awaitable[dict[str, Any]]] = here
                 if ray is None:
                     warm_up(here.program, lm)

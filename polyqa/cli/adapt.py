@@ -56,7 +56,7 @@ def adapt_command(
     )
     from polyqa.tracing import traced
 
-    from .bars import Bars
+    from .bars import progress_bar
     from .display import confirming
 
     if registered(program).needs != {"index"}:
@@ -64,7 +64,7 @@ def adapt_command(
         raise PolyqaError(f"{program} cannot be adapted: it needs a program that searches an index only: {fitting}.")
     if measure not in (None, *MEASURES):
         raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
-    with showing(Bars()), traced(mlflow):
+    with showing(progress_bar), traced(mlflow):
         done = adapt(
             corpus,
             program,

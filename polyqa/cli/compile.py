@@ -82,7 +82,7 @@ def compile_command(
     from polyqa.reports.plots import check_format
     from polyqa.tracing import traced
 
-    from .bars import Bars
+    from .bars import progress_bar
     from .display import confirming
 
     if measure not in MEASURES:
@@ -93,7 +93,7 @@ def compile_command(
         threshold=threshold, predictors=predictors.split(",") if predictors else ()
     )
     settings = options.program_settings(program, passages, program_sets)
-    with showing(Bars()), traced(mlflow):
+    with showing(progress_bar), traced(mlflow):
         made = compile(
             program,
             out=out,

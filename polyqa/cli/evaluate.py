@@ -87,7 +87,7 @@ def evaluate_command(
     from polyqa.question_sets import Questions
     from polyqa.tracing import traced
 
-    from .bars import Bars
+    from .bars import progress_bar
 
     if recheck:
         _check_recheck(program, options.given(context, *_NOT_WITH_RECHECK))
@@ -114,7 +114,7 @@ def evaluate_command(
     settings = options.program_settings(program, passages, sets)
     called = name or run_name(program, asked, models.lm, settings.get("demos"), helper_lm=models.helper_lm)
     _tell(asked.loaded)
-    with showing(Bars()), traced(mlflow):
+    with showing(progress_bar), traced(mlflow):
         run = evaluate(
             program,
             asked,
@@ -156,10 +156,10 @@ def _recheck(
     from polyqa.rechecking import recheck
     from polyqa.tracing import traced
 
-    from .bars import Bars
+    from .bars import progress_bar
     from .display import show_json
 
-    with showing(Bars()), traced(mlflow):
+    with showing(progress_bar), traced(mlflow):
         found = recheck(program, questions, models=models, index=index, folder=folder, threads=threads)
     if as_json:
         show_json(found.to_dict())

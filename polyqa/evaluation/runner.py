@@ -18,7 +18,7 @@ from polyqa.lm.reply_cache import bound_cache
 from polyqa.metrics.gold import Question
 
 from .identity import RunIdentity
-from .progress import display
+from .progress import bar_of_records
 from .records import Record
 from .runs import LEDGER, PREDICTIONS, SETTINGS, Run, read_identity, read_records, write_summary
 from .scoring import JudgeError, Output, Scorer
@@ -82,7 +82,7 @@ def run_answers(
                     return record.error
 
                 if left:
-                    with display().questions(len(questions)) as show:
+                    with bar_of_records(len(questions)) as show:
                         for id, record in done.items():
                             if id not in failed:
                                 show(record)

@@ -20,7 +20,7 @@ from typing import Any
 import dspy
 
 from polyqa.base.errors import PolyqaError
-from polyqa.evaluation.progress import display
+from polyqa.evaluation.progress import bar
 from polyqa.extractive import ExtractiveEngine
 
 from ..calls import CallCounter
@@ -211,7 +211,7 @@ class _Search:
     def _score_all(self, running: Sequence[_Scored], places: Sequence[int], text: str) -> None:
         """Score programs on the questions on which they were not scored yet, until the calls are spent."""
         lacking = {id(one): [place for place in places if place not in one.scores] for one in running}
-        with display().runs(sum(map(len, lacking.values())), text) as step, _quiet():
+        with bar(sum(map(len, lacking.values())), text) as step, _quiet():
             for one in running:
                 if lacking[id(one)] and not self._spent():
                     self._score(one, lacking[id(one)], step)
