@@ -60,12 +60,6 @@ def compile_command(
     threads: options.Threads = None,
     max_calls: options.MaxCalls = None,
     yes: options.Yes = False,
-    plot: Annotated[
-        Path | None,
-        options.more(
-            metavar="FILE", help="Draw every candidate's score against its calls to a .png, .svg or .pdf file."
-        ),
-    ] = None,
     mlflow: options.Mlflow = None,
 ) -> None:
     """Compile a program: choose demos or write instructions that raise its score, and save it.
@@ -79,7 +73,6 @@ def compile_command(
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.optimizers.recipes import recipe as recipe_by_name
     from polyqa.question_sets import Sets
-    from polyqa.reports.plots import check_format
     from polyqa.tracing import traced
 
     from .bars import progress_bar
@@ -87,8 +80,6 @@ def compile_command(
 
     if measure not in MEASURES:
         raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
-    if plot is not None:
-        check_format(plot)
     how = recipe_by_name(recipe).with_options(
         threshold=threshold, predictors=predictors.split(",") if predictors else ()
     )
@@ -110,11 +101,6 @@ def compile_command(
     if made is None:
         say("not started", err=True)
         return
-    if plot is not None:
-        from polyqa.evaluation.columns import COLUMNS
-        from polyqa.reports.compilation_plots import plot_trials
-
-        plot_trials(made.compiled.trials, plot, metric=COLUMNS[measure].label)
     _report(made)
 
 

@@ -22,7 +22,7 @@ from polyqa.optimizers.compiler import Compiled
 from polyqa.optimizers.copied import LEAST
 from polyqa.optimizers.prompts import demo_text, prompt_head, prompt_texts
 
-from .compilation_plots import draw_bars, draw_trials, inline_svg
+from .compilation_plots import draw_trials, inline_svg
 
 BEGINNING = Markup(
     '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -61,11 +61,6 @@ def compilation_report(
     all_gains = {"dev": card.dev_gain, "test": card.test_gain}
     gains = {name: gain for name, gain in all_gains.items() if gain is not None}
     comparisons = {"dev": compiled.comparison, "test": compare_runs(*test_runs) if test_runs else None}
-    bars = [
-        (f"{name}, {side}", figure.value, figure.low, figure.high)
-        for name, gain in gains.items()
-        for side, figure in (("uncompiled", gain.before), ("compiled", gain.after))
-    ]
     label = COLUMNS[card.measure].label
     scored = [trial for trial in compiled.trials if trial.score is not None]
     drawn = find_spec("matplotlib") is not None  # a compilation is not lost because nothing can be drawn
@@ -75,8 +70,6 @@ def compilation_report(
         beginning=BEGINNING,
         card=card,
         verdicts={name: _verdict(comparisons[name], gain) for name, gain in gains.items()},
-        bars=inline_svg(draw_bars(bars)) if drawn else None,
-        bars_text="; ".join(f"{name}: {value:.1f}" for name, value, _, _ in bars),
         figures=[_figures(name, gain) for name, gain in gains.items()],
         figures_label=COLUMNS[next(iter(gains.values())).metric].label,
         label=label,

@@ -2,15 +2,13 @@
 
 import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from polyqa.base.errors import PolyqaError
 from polyqa.optimizers.trials import Trial
 
-from .plots import BLUE, GREY, check_format, new_figure, save_figure
+from .plots import BLUE, GREY, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,47 +24,6 @@ def inline_svg(figure: "Figure") -> Markup:
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "polyqa"}):
         figure.savefig(image, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     return Markup(image.getvalue().partition("<svg")[2].join(("<svg", "")))
-
-
-def draw_bars(rows: Sequence[tuple[str, float, float | None, float | None]]) -> "Figure":
-    """Return values with their intervals, one below the other, on one axis.
-
-    Parameters
-    ----------
-    rows
-        Name, value, and the ends of the interval, if it has one.
-    """
-    figure, axes = new_figure(8, 0.6 + 0.35 * len(rows))
-    for at, (_, value, low, high) in enumerate(rows):
-        colour = BLUE if at % 2 else GREY  # uncompiled and compiled take turns
-        if low is not None and high is not None:
-            axes.plot((low, high), (at, at), color=colour, linewidth=2)
-        axes.plot(value, at, "o", color=colour)
-        axes.annotate(f"{value:.1f}", (value, at), xytext=(0, 6), textcoords="offset points", ha="center")
-    axes.set_yticks(range(len(rows)), [row[0] for row in rows])
-    axes.invert_yaxis()
-    axes.margins(x=0.08, y=0.45)
-    return figure
-
-
-def plot_trials(trials: Sequence[Trial], path: str | Path, *, metric: str = "score") -> Path:
-    """Draw the candidates of a compilation to a file, see `draw_trials`; those without a score are left out.
-
-    Parameters
-    ----------
-    path
-        ``.png``, ``.svg`` or ``.pdf``.
-
-    Raises
-    ------
-    PolyqaError
-        If the format is unknown, or nothing was scored.
-    """
-    check_format(path)
-    scored = [trial for trial in trials if trial.score is not None]
-    if not scored:
-        raise PolyqaError("Nothing can be drawn: no candidate of this compilation was scored.")
-    return save_figure(draw_trials(scored, metric), path)
 
 
 def draw_trials(scored: Sequence[Trial], metric: str) -> "Figure":

@@ -195,13 +195,6 @@ def test_mistakes_get_one_line(words: list[str], told: str, refused: Refused) ->
     assert told in refused(*words)
 
 
-def test_pictures_of_a_compilation_and_of_why_an_answer_is_what_it_is(
-    run: Run, refused: Refused, sets: tuple[object, ...], artifact: Path, tmp_path: Path
-) -> None:
-    words = ("compile", "--program", "closed-book", "--recipe", "knn", *sets, "--yes", "--out", tmp_path / "made")
-    assert "a plot is written as" in refused(*words, "--plot", tmp_path / "tried.bmp")
-    assert not (tmp_path / "made").exists()
-    assert run(*words, "--plot", tmp_path / "tried.svg")[0] == 0
-    assert "dev, kept" in (tmp_path / "tried.svg").read_text()
+def test_a_picture_of_why_an_answer_is_what_it_is(run: Run, artifact: Path, tmp_path: Path) -> None:
     assert run("ask", "When did Titanic come out?", "--program", artifact, "--plot", tmp_path / "why.png")[0] == 0
     assert (tmp_path / "why.png").read_bytes().startswith(b"\x89PNG")
