@@ -16,7 +16,6 @@ from polyqa.colbert_index import read_corpus
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.homonyms import SPLITS, corpus_path
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.published import ASQA
 from polyqa.evaluation.tables import amount_text, markdown_table
 from polyqa.extractive.clauses import CLAUSES
 from polyqa.lesson_files import lessons
@@ -24,6 +23,7 @@ from polyqa.optimizers.clauses import LIBRARY, Candidate
 from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs.registry import REGISTRY
 
+from .published import ASQA
 from .results import HOME, Summary, read_measured, read_results
 
 _QUALITY = ("disambig_f1", "rouge_l", "str_em", "mrecall@5", "g_precision", "g_recall")

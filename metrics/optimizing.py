@@ -1,6 +1,6 @@
 """Metrics that DSPy's optimizers call: one number per example, a verdict while demos are gathered."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import dspy
@@ -39,8 +39,6 @@ class AnswerMetric:
         F1 of the short answers of the interpretations.
     threshold
         From which score on a run is good enough to become a demo, in [0, 1].
-    observe
-        Called with every score, from the thread that computed it.
     """
 
     def __init__(
@@ -49,7 +47,6 @@ class AnswerMetric:
         *,
         measure: Measure = "dr",
         threshold: float = 0.5,
-        observe: Callable[[float], None] | None = None,
     ) -> None:
         if not 0.0 <= threshold <= 1.0:
             raise ValueError(f"threshold must lie in [0, 1], got {threshold}")
@@ -58,13 +55,10 @@ class AnswerMetric:
         self.reader = reader
         self.measure: Measure = measure
         self.threshold = threshold
-        self.observe = observe
 
     def __call__(self, example: dspy.Example, prediction: Any, trace: Any = None) -> float | bool:
         """Return the score, or with a trace whether it reaches the threshold."""
         value = self.of(example, prediction)
-        if self.observe is not None:
-            self.observe(value)
         # After a reply that something stands in for, the later calls of a run were given what nobody said.
         return value if trace is None else value >= self.threshold and not getattr(prediction, "faults", None)
 

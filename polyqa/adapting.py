@@ -22,7 +22,7 @@ from polyqa.colbert_index.store import index_path
 from polyqa.documents import Documents, holds_documents
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
-from polyqa.evaluation.progress import display
+from polyqa.evaluation.progress import bar, shows
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.statistics import Difference
 from polyqa.evaluation.verdicts import verdict
@@ -292,7 +292,7 @@ def ready_index(passages: Sequence[Passage], name: str) -> ColBERTIndex:
     """
     path = index_path(name)
     if not path.exists():
-        return build_index(passages, name, encoder=shared_encoder(), progress=display().shows)
+        return build_index(passages, name, encoder=shared_encoder(), progress=shows())
     index = ColBERTIndex(name)
     if index.passages != list(passages):
         raise PolyqaError(
@@ -320,7 +320,7 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
     lm, reader = models.answering(), shared_reader(models.reader)
     engine = getattr(lm, "engine", None)
     threads = budget.threads or default_threads(lm)
-    with display().passages(len(passages)) as step:
+    with bar(len(passages), "passages") as step:
         made = _generated(passages, models, out, threads, step)
     asked: list[AskedOfNamesakes] = []
     trust: Trust | None = None
@@ -328,7 +328,7 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
     if fluent := not isinstance(engine, ExtractiveEngine):
         keeping = lm.copy(cache=True)  # with all others of this folder: what was asked is not asked again
         pairs = namesakes(passages)
-        with display().runs(len(pairs), "namesakes") as step:
+        with bar(len(pairs), "namesakes") as step:
             asked = ask_namesakes(pairs, keeping, threads=threads, step=step)
         if getattr(lm, "verifies_findings", False):
             trust, trusted = partial(_judged, lm=keeping), JUDGED
@@ -357,7 +357,7 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
 
 
 def _judged(asked: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM) -> list[float]:
-    with display().runs(len(asked), "questions judged") as step:
+    with bar(len(asked), "questions judged") as step:
         return trust_in_questions(asked, lm, step=step)
 
 

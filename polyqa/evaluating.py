@@ -78,7 +78,6 @@ def evaluate(
     models: Models = Models(),
     folder: str | Path | None = None,
     threads: int | None = None,
-    retry_failed: bool = True,
     alce: bool = False,
     ray: Ray | None = None,
     **settings: Any,
@@ -99,8 +98,6 @@ def evaluate(
         Of the run; by default ``runs/``, and there `run_name`.
     threads
         Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
-    retry_failed
-        See `polyqa.evaluation.runner.run_answers`.
     alce
         Score what ALCE scores: the first line of an answer, without citations.
     ray
@@ -151,7 +148,6 @@ def evaluate(
             folder=place,
             identity=identity,
             threads=each * (ray.workers if ray else 1),
-            retry_failed=retry_failed,
         )
         report.add(figures=figures_of(run), files=run.path)
     return run

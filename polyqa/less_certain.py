@@ -10,7 +10,7 @@ from polyqa.base.values import Interpretation, Passage
 from polyqa.extractive.long_answers import opening_of, statement, tidy, with_subject
 from polyqa.extractive.planted import as_evidence
 from polyqa.extractive.prompt import PromptPassage
-from polyqa.metrics.text import Sentence, content_words, holds, names_and_numbers, sentences, several, without_marks
+from polyqa.metrics.text import Sentence, holds, sentences, several, without_marks
 from polyqa.programs.citation import LESS_CERTAIN
 
 from .asking_back import answer_of
@@ -24,11 +24,6 @@ _NUMBERED = re.compile(r"^\d{1,2}(?=[.)]\s)", re.MULTILINE)
 _POINTS_BACK = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|That|These|Those)\b")
 _OPENING = re.compile(r"The answer depends on what is meant: |.{1,200} can mean .+ or ")
 """What `opening_of` makes."""
-_MEANINGS = re.compile(
-    r"^There (?:are|were|is|was)\b|\b(?:depends? on|(?:can|could|may|might) (?:mean|refer)|ambiguous|"
-    r"(?:several|multiple|different|various) (?:\w+ )?(?:answer|interpretation|meaning|people|place|thing|work)s?\b)",
-    re.IGNORECASE,
-)
 
 
 def doubtful(confidence: Sequence[float | None]) -> list[int]:
@@ -56,7 +51,8 @@ def told_apart(
 
     The sentences that tell doubtful readings alone, and those that go on about them, move behind ``Less certain:``,
     with their titles. A sentence that tells another reading as well stays where it is. If a passage says it word for
-    word, it claims no more than before. If a language model made it, it claims both, and both stay readings.
+    word, it claims no more than before. If a language model made it, it claims both, and both stay readings. An
+    opening of `opening_of` then names what stays.
 
     Parameters
     ----------
@@ -96,13 +92,11 @@ class _LongAnswer:
         self, question: str, text: str, readings: Sequence[Interpretation], passages: Sequence[Passage]
     ) -> None:
         self.question, self.readings = question, readings
-        passages = list(map(as_evidence, passages))
-        shown = [tidy(PromptPassage(at, one.title, one.text)) for at, one in enumerate(passages, 1)]
-        self.passages = passages
-        self.cited = {one.pid: passage for one, passage in zip(passages, shown, strict=True)}
-        self.parts = [_Part(gap, part, self._tells(part)) for gap, part in _sentences(text)]
-        if self.parts and _OPENING.match(self.parts[0].text):  # titles may hold answers; it tells none
-            self.parts[0] = replace(self.parts[0], tells=set())
+        self.passages = list(map(as_evidence, passages))
+        self.cited = {one.pid: tidy(PromptPassage(at, one.title, one.text)) for at, one in enumerate(self.passages, 1)}
+        parts = list(_sentences(text))
+        self.opened = bool(parts and _OPENING.match(parts[0][1]))  # it names titles, and is made anew
+        self.parts = [_Part(gap, part, self._tells(part)) for gap, part in parts[self.opened :]]
 
     def _tells(self, text: str) -> set[int]:
         return {
@@ -134,72 +128,31 @@ class _LongAnswer:
 
     def split(self, staying: Sequence[int], doubted: Sequence[int]) -> tuple[str, list[str]]:
         """Return the answer about the readings that stay, and the sentences about the others."""
-        said, moved, meanings = self._sorted(staying, doubted)
-        told = [part for part in said if part.tells]
-        if not told:
-            said += [_Part(" ", self._of_passage(place), {place}) for place in staying]
-        opening = self._opening(staying) if meanings and len(told) > 1 else ""
-        main = " ".join(filter(None, [opening, _joined(said)]))
-        left = [place for place in doubted if not any(place in part.tells for part in self.parts)]
-        behind = dict.fromkeys([*map(self._behind, moved), *map(self._of_passage, left)])
-        return main, [one for one in behind if one not in main]
-
-    def _sorted(
-        self, staying: Sequence[int], doubted: Sequence[int]
-    ) -> tuple[list[_Part], list[list[_Part]], list[_Part]]:
-        """Return the sentences that stay, the runs of those that go behind, and those that say what may be meant."""
-        names, others = self._names(doubted), self._names(staying)
         said: list[_Part] = []
-        moved: list[list[_Part]] = []
-        meanings: list[_Part] = []
-        begun = moving = False
+        behind: list[str] = []
+        moved: PromptPassage | None = None  # what the sentence before is about, if that goes behind
+        moving = False
         for part in self.parts:
-            words = set(content_words(part.text))
-            about, also = bool(words & (names - others)), bool(words & (others - names))
-            begun = begun or bool(part.tells)
-            if not begun and ((about and also) or _MEANINGS.search(part.text)):
-                meanings.append(part)
-                continue
-            if part.tells:
-                goes = not part.tells.intersection(staying)
-            else:  # it goes on about the sentence before, or tells more of a doubtful reading
-                goes = (moving and bool(_POINTS_BACK.match(part.text))) or (about and not also)
-            if goes:
-                moved += [] if moving else [[]]
-                moved[-1].append(part)
-            else:
-                said.append(self._after(moved[-1][-1], part, staying) if moving and part.tells else part)
-            moving = goes
-        return said, moved, meanings
-
-    def _names(self, places: Sequence[int]) -> set[str]:
-        """Return the words of titles, and the names and numbers of questions, that tell readings from the question."""
-        readings = [self.readings[place] for place in places]
-        titles = [self.cited[reading.pid].title for reading in readings if reading.pid in self.cited]
-        named = [name.lower() for reading in readings for name in names_and_numbers(reading.question)]
-        return {*content_words(" ".join([*titles, *named]))} - {*content_words(self.question)}
+            passage = self._passage(part.tells.intersection(staying) or part.tells)
+            back = moving and bool(_POINTS_BACK.match(part.text))
+            moving = part.tells.isdisjoint(staying) if part.tells else back
+            if moving:
+                text = _ITEM.sub("", part.text)
+                behind.append(_with_title(text, passage) if passage and passage is not moved else text)
+                moved = passage or moved
+            else:  # what it points to, or the title that it stood behind, may have gone
+                lacks = passage is not None and (back or passage is moved)
+                said.append(replace(part, text=_with_title(part.text, passage)) if passage and lacks else part)
+                moved = None
+        told = [part for part in said if part.tells]
+        said += [] if told else [_Part(" ", self._of_passage(place), {place}) for place in staying]
+        main = " ".join(filter(None, [self._opening(staying) if len(told) > 1 else "", _joined(said)]))
+        behind += [self._of_passage(at) for at in doubted if not any(at in part.tells for part in self.parts)]
+        return main, [one for one in dict.fromkeys(behind) if one not in main]
 
     def _passage(self, tells: Collection[int]) -> PromptPassage | None:
         """Return the passage of the first reading that a sentence tells."""
         return self.cited.get(self.readings[min(tells)].pid or "") if tells else None
-
-    def _after(self, moved: _Part, part: _Part, staying: Sequence[int]) -> _Part:
-        """Return a sentence that stands no longer behind one about the same passage, or that it points to."""
-        passage = self._passage(part.tells.intersection(staying) or part.tells)
-        if passage is None or not (passage is self._passage(moved.tells) or _POINTS_BACK.match(part.text)):
-            return part
-        return replace(part, text=_with_title(part.text, passage))
-
-    def _behind(self, run: Sequence[_Part]) -> str:
-        """Return sentences about doubtful readings, with a title where another passage begins."""
-        texts: list[str] = []
-        before: PromptPassage | None = None
-        for part in run:
-            text, passage = _ITEM.sub("", part.text), self._passage(part.tells)
-            if passage is not None and passage is not before:
-                text, before = _with_title(text, passage), passage
-            texts.append(text)
-        return " ".join(texts)
 
     def _of_passage(self, place: int) -> str:
         """Return the sentence of a passage that gives a reading's answer, or else the reading itself."""
@@ -211,10 +164,11 @@ class _LongAnswer:
         return _with_title(text, passage)
 
     def _opening(self, staying: Sequence[int]) -> str:
-        """Return the sentence that says what may be meant; nothing if one title says it all."""
+        """Return the sentence that says what may be meant, if there was one; nothing if one title says it all."""
         readings = [self.readings[place] for place in staying]
         cited = [self.cited[one.pid] for one in readings if one.pid in self.cited]
-        return opening_of(self.question, readings, cited) if len({one.title for one in cited}) > 1 else ""
+        several_titles = self.opened and len({one.title for one in cited}) > 1
+        return opening_of(self.question, readings, cited) if several_titles else ""
 
 
 def _with_title(text: str, passage: PromptPassage) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.evaluation.progress import display
+from polyqa.evaluation.progress import bar
 from polyqa.extractive import MODEL_NAME
 from polyqa.models import EMBEDDED_ENCODER
 from polyqa.questions import QuestionDatabase, QuestionSettings, generate_questions, locally, questions_path
@@ -72,7 +72,7 @@ def build_questions(
             threads=ray.workers * each,
             elsewhere=reading_on_ray(models, settings, ray, at_once=each),
         )
-    with display().passages(len(chosen_passages(opened, limit, pids=pids))) as step:
+    with bar(len(chosen_passages(opened, limit, pids=pids)), "passages") as step:
         return build_database(
             opened,
             generate,

@@ -25,7 +25,7 @@ from polyqa.cluster import Ray, for_workers, programs_on_ray
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.prices import Price, price_of
-from polyqa.evaluation.progress import display
+from polyqa.evaluation.progress import bar_of_answers
 from polyqa.evaluation.records import Took
 from polyqa.extractive import MODEL_NAME
 from polyqa.language_models import Models
@@ -58,8 +58,6 @@ class Batch:
         Upper limit on LM calls, counted across stopped commands: no question begins that might exceed it.
     ray
         Answer on a cluster; in this process if not given.
-    retry_failed
-        Whether questions that failed in an earlier, stopped command are asked again.
     overwrite
         Begin again where there is a file already.
     merge
@@ -75,7 +73,6 @@ class Batch:
     at_once: int | None = None
     max_calls: int | None = None
     ray: Ray | None = None
-    retry_failed: bool = True
     overwrite: bool = False
     merge: bool = False
 
@@ -270,7 +267,7 @@ def answer_many(
         asked_ids = {one.id: None for one in asked}
         ids = [*(id for id in outcomes if id not in asked_ids), *asked_ids]
         export = opened.enter_context(exporting(ledger, path, ids))
-        again = {id for id in asked_ids if batch.retry_failed and id in outcomes and outcomes[id].failure is not None}
+        again = {id for id in asked_ids if id in outcomes and outcomes[id].failure is not None}
         left = [one for one in asked if one.id not in outcomes or one.id in again]
 
         def keep(one: Asked, line: dict[str, Any]) -> Failure | None:
@@ -284,7 +281,7 @@ def answer_many(
         if left:
             each = batch.at_once or default_at_once(lm)
             at_once = each * (ray.workers if ray else 1)
-            with ExitStack() as running, display().answers(len(ids), price) as show:
+            with ExitStack() as running, bar_of_answers(len(ids), price) as show:
                 work: Callable[[Asked], Awaitable[dict[str, Any]]] = here
                 if ray is None:
                     warm_up(here.program, lm)

@@ -67,7 +67,7 @@ def answer_command(
     from polyqa.question_sets import Questions
     from polyqa.tracing import traced
 
-    from .bars import Bars
+    from .bars import progress_bar
     from .display import confirming
 
     cluster = options.cluster(engine, workers, address)
@@ -84,7 +84,7 @@ def answer_command(
         expected = _expected(asked, program, answering, {"index": index, **chosen})
         if expected is not None and not confirming(yes)(expected):
             raise typer.Exit(NOTHING_DONE)
-    with showing(Bars()), traced(mlflow):
+    with showing(progress_bar), traced(mlflow):
         answered = answer_many(
             given,
             out,

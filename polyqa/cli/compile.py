@@ -1,4 +1,4 @@
-"""`polyqa compile`: make a compiled program, or draw a learning curve."""
+"""`polyqa compile`: make a compiled program."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,10 +10,7 @@ from .errors import end_with_failures
 from .terminal import say
 
 if TYPE_CHECKING:
-    from dspy import Module
-
     from polyqa.compiling import Made
-    from polyqa.optimizers import Plan
 
 
 @options.takes_language_models()
@@ -63,20 +60,6 @@ def compile_command(
     threads: options.Threads = None,
     max_calls: options.MaxCalls = None,
     yes: options.Yes = False,
-    plot: Annotated[
-        Path | None,
-        options.more(
-            metavar="FILE", help="Draw every candidate's score against its calls to a .png, .svg or .pdf file."
-        ),
-    ] = None,
-    sizes: Annotated[
-        str | None,
-        options.more(
-            metavar="N,N",
-            help="Numbers of training examples, such as 5,15,45,90: compile with each, draw the learning curve to "
-            "--plot and save no program. --out keeps what is needed to resume.",
-        ),
-    ] = None,
     mlflow: options.Mlflow = None,
 ) -> None:
     """Compile a program: choose demos or write instructions that raise its score, and save it.
@@ -90,42 +73,24 @@ def compile_command(
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.optimizers.recipes import recipe as recipe_by_name
     from polyqa.question_sets import Sets
-    from polyqa.reports.plots import check_format
     from polyqa.tracing import traced
 
-    from .bars import Bars
+    from .bars import progress_bar
     from .display import confirming
 
     if measure not in MEASURES:
         raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
-    if plot is not None:
-        check_format(plot)
     how = recipe_by_name(recipe).with_options(
         threshold=threshold, predictors=predictors.split(",") if predictors else ()
     )
-    sets = Sets(train=train, dev=dev, test=test)
-    chosen = models.models(reader=reader)
     settings = options.program_settings(program, passages, program_sets)
-    if sizes is not None:
-        from polyqa.compiling import make_plan
-        from polyqa.language_models import ready_reader
-        from polyqa.loading import load
-
-        if plot is None:
-            raise PolyqaError("--sizes draws a learning curve: name its file with --plot.")
-        ready_reader(reader)
-        plan = make_plan(how, sets, chosen, measure=measure, seed=seed, threads=threads)
-        _draw_curve(
-            load(program, index=index, where=where, helper_lm=chosen.helping(), **settings), plan, sizes, out, plot
-        )
-        return
-    with showing(Bars()), traced(mlflow):
+    with showing(progress_bar), traced(mlflow):
         made = compile(
             program,
             out=out,
             recipe=how,
-            sets=sets,
-            models=chosen,
+            sets=Sets(train=train, dev=dev, test=test),
+            models=models.models(reader=reader),
             measure=measure,
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
             teacher=Teacher.named(teacher),
@@ -136,11 +101,6 @@ def compile_command(
     if made is None:
         say("not started", err=True)
         return
-    if plot is not None:
-        from polyqa.evaluation.columns import COLUMNS
-        from polyqa.reports.compilation_plots import plot_trials
-
-        plot_trials(made.compiled.trials, plot, metric=COLUMNS[measure].label)
     _report(made)
 
 
@@ -163,22 +123,3 @@ def _report(made: "Made") -> None:
         say(f"copied from training questions: {count}, such as “{one.words:.120}” in the {one.where}", err=True)
     say(f"saved in {made.path}; {made.path / REPORT} shows what was tried", err=True)
     end_with_failures(made.compiled.before, made.compiled.after, *(made.test_runs or ()))
-
-
-def _draw_curve(program: "Module", plan: "Plan", sizes: str, work: Path, plot: Path) -> None:
-    from polyqa.base.errors import PolyqaError
-    from polyqa.evaluation.progress import showing
-    from polyqa.optimizers.curve import learning_curve
-    from polyqa.reports.compilation_plots import plot_curve
-
-    from .bars import Bars
-
-    try:
-        numbers = [int(size) for size in sizes.split(",")]
-    except ValueError:
-        raise PolyqaError(f"--sizes takes whole numbers separated by commas, not {sizes!r}.") from None
-    with showing(Bars()):
-        curve = learning_curve(program, plan, sizes=numbers, work=work)
-    plot_curve(curve, plot)
-    for size, value in curve.points:
-        say(f"{size:>5} examples: {value}")

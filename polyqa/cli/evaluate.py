@@ -87,7 +87,7 @@ def evaluate_command(
     from polyqa.question_sets import Questions
     from polyqa.tracing import traced
 
-    from .bars import Bars
+    from .bars import progress_bar
 
     if recheck:
         _check_recheck(program, options.given(context, *_NOT_WITH_RECHECK))
@@ -114,7 +114,7 @@ def evaluate_command(
     settings = options.program_settings(program, passages, sets)
     called = name or run_name(program, asked, models.lm, settings.get("demos"), helper_lm=models.helper_lm)
     _tell(asked.loaded)
-    with showing(Bars()), traced(mlflow):
+    with showing(progress_bar), traced(mlflow):
         run = evaluate(
             program,
             asked,
@@ -156,10 +156,10 @@ def _recheck(
     from polyqa.rechecking import recheck
     from polyqa.tracing import traced
 
-    from .bars import Bars
+    from .bars import progress_bar
     from .display import show_json
 
-    with showing(Bars()), traced(mlflow):
+    with showing(progress_bar), traced(mlflow):
         found = recheck(program, questions, models=models, index=index, folder=folder, threads=threads)
     if as_json:
         show_json(found.to_dict())
@@ -242,8 +242,6 @@ def compare_command(
 def table_command(
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
     columns: Annotated[str | None, typer.Option(metavar="NAMES", help="Names of metrics, separated by commas.")] = None,
-    published: Annotated[bool, typer.Option("--published", help="Add a table of the papers' figures on ASQA.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table to this Markdown file.")] = None,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw DR, or the first of --columns, to a .png, .svg or .pdf file."),
@@ -252,18 +250,17 @@ def table_command(
 ) -> None:
     """Show runs side by side: a table for each set of questions."""
     from polyqa.base.errors import PolyqaError
-    from polyqa.base.files import write_atomically
     from polyqa.evaluation.columns import COLUMNS
-    from polyqa.evaluation.published import ASQA
     from polyqa.evaluation.runs import open_run
     from polyqa.evaluation.tables import DEFAULT, SHORT_FORM, runs_table
+
+    from .display import show_markdown
 
     wanted = [name.strip() for name in columns.split(",")] if columns else (*DEFAULT, *SHORT_FORM)
     unknown = [name for name in wanted if name not in COLUMNS]
     if unknown:
         raise PolyqaError(f"There is no metric {unknown[0]!r}; there are {', '.join(COLUMNS)}.")
     opened = [open_run(path) for path in runs]
-    beside = ASQA if published else ()
     if plot is not None:
         from polyqa.reports.plots import plot_runs
 
@@ -271,13 +268,7 @@ def table_command(
     if as_json:
         _show(opened, True)
         return
-    text = runs_table(opened, wanted, beside)
-    if out is None:
-        from .display import show_markdown
-
-        show_markdown(text)
-    else:
-        write_atomically(out, text)
+    show_markdown(runs_table(opened, wanted))
 
 
 def _tell(loaded: "Loaded | None") -> None:

@@ -66,10 +66,10 @@ def build_command(
     from polyqa.question_building import build_questions
     from polyqa.questions import QuestionSettings
 
-    from .bars import Bars
+    from .bars import progress_bar
 
     cluster = options.cluster(engine, workers, address)
-    with showing(Bars()):
+    with showing(progress_bar):
         database = build_questions(
             index,
             out=out,

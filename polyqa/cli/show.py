@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from math import nan
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,10 +30,6 @@ def show_command(
     index: options.Index = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all demos, not only the first of each call.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print card and state as JSON.")] = False,
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Write the report of the compilation to this HTML file instead."),
-    ] = None,
 ) -> None:
     """Show what a program is, what compiling gained, and its prompts; or how two programs differ."""
     from polyqa.artifacts.state import dump_program
@@ -45,9 +40,6 @@ def show_command(
 
     from .display import show_json
 
-    if html is not None:
-        _write_report(artifact, html)
-        return
     made = None if artifact in PROGRAMS else read_artifact(artifact)
     program = load(artifact, index=index, strict=False)
     if other is not None:
@@ -110,22 +102,6 @@ def _head(name: str, artifact: "Artifact | None") -> None:
         _say(f"Whether compiling helped cannot be told: {gain.failures}.")
     say()
     console().print(facts(artifact_facts(card)))
-
-
-def _write_report(artifact: str, to: Path) -> None:
-    """Write the report of an artifact to a file."""
-    from polyqa.artifacts.store import read_artifact
-    from polyqa.base.errors import PolyqaError
-    from polyqa.base.files import write_atomically
-    from polyqa.programs import PROGRAMS
-    from polyqa.reports.compilation import read_report
-
-    if artifact in PROGRAMS:
-        raise PolyqaError(f"{artifact} is not compiled, so there is no report of it: name a compiled program.")
-    report = read_report(read_artifact(artifact))
-    to.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(to, report)
-    say(f"written to {to}", err=True)
 
 
 def programs_command(

@@ -18,7 +18,7 @@ from polyqa.lm.reply_cache import bound_cache
 from polyqa.metrics.gold import Question
 
 from .identity import RunIdentity
-from .progress import display
+from .progress import bar_of_records
 from .records import Record
 from .runs import LEDGER, PREDICTIONS, SETTINGS, Run, read_identity, read_records, write_summary
 from .scoring import JudgeError, Output, Scorer
@@ -34,9 +34,8 @@ def run_answers(
     folder: str | Path,
     identity: RunIdentity,
     threads: int = 8,
-    retry_failed: bool = True,
 ) -> Run:
-    """Have every question answered and scored; go on where an earlier run of the same folder stopped.
+    """Have every question answered and scored; go on where an earlier run of the same folder stopped or failed.
 
     Parameters
     ----------
@@ -50,8 +49,6 @@ def run_answers(
         Must equal that of the earlier run.
     threads
         How many questions are answered at once.
-    retry_failed
-        Whether questions that failed in an earlier run are asked again.
 
     Returns
     -------
@@ -74,7 +71,7 @@ def run_answers(
             done |= {id: Record.model_validate(value) for id, value in ledger}
             ledger.replace({id: record.model_dump() for id, record in done.items()})
             with exporting(ledger, folder / PREDICTIONS, ids) as export:
-                failed = {id for id, record in done.items() if record.error is not None and retry_failed}
+                failed = {id for id, record in done.items() if record.error is not None}
                 left = [question for question in questions if question.id not in done or question.id in failed]
 
                 def keep(question: Question, record: Record) -> Failure | None:
@@ -85,7 +82,7 @@ def run_answers(
                     return record.error
 
                 if left:
-                    with display().questions(len(questions)) as show:
+                    with bar_of_records(len(questions)) as show:
                         for id, record in done.items():
                             if id not in failed:
                                 show(record)

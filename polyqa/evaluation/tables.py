@@ -7,7 +7,6 @@ from polyqa.base.text import counted
 
 from .columns import COLUMNS
 from .comparison import Comparison
-from .published import Published
 from .runs import Run, same_questions, summarize
 from .statistics import Difference, Estimate
 from .verdicts import LITTLE, is_nothing
@@ -22,41 +21,23 @@ _INTERVALS = "Intervals: 95% paired bootstrap; p: two-sided permutation test; wi
 DEFAULT = (*LONG_FORM, "mrecall@5", *GROUNDED, *COST)
 
 
-def runs_table(runs: Sequence[Run], columns: Sequence[str], published: Sequence[Published] = ()) -> str:
-    """Return one row per run, a table per set of questions; then the published rows, in a table of their own.
+def runs_table(runs: Sequence[Run], columns: Sequence[str]) -> str:
+    """Return one row per run, a table per set of questions.
 
-    A run's figures carry their 95% intervals; a column that nobody has is left out. Published rows were
-    made with other readers, judges, corpora and language models, which the note below the table says.
+    A run's figures carry their 95% intervals; a column that nobody has is left out.
     """
     sets: list[list[Run]] = []
     for run in runs:
         same = next((group for group in sets if same_questions(group[0], run)), None)
         sets.append([run]) if same is None else same.append(run)
     parts = []
-    filled: set[str] = set()
     for group in sets:
-        table, known = _table_of(group, columns)
-        filled |= known
-        title = _set_of(group[0]) if len(sets) > 1 or published else ""
-        parts += [f"On {title}:", ""] * bool(title) + [table, ""]
-    beside = [paper for paper in published if filled & set(paper.metrics)]
-    if beside:
-        names = [name for name in columns if name in filled and any(name in paper.metrics for paper in beside)]
-        rows = [
-            [
-                paper.system,
-                paper.lm,
-                *(f"{paper.metrics[name]:.1f}" if name in paper.metrics else "–" for name in names),
-            ]
-            for paper in beside
-        ]
-        head = ["system", "LM", *(COLUMNS[name].label for name in names)]
-        parts += ["The papers, on the 948 questions of ASQA's dev set:", "", markdown_table(head, rows), ""]
-    return "\n".join([*parts, *_notes(runs, beside)]) + "\n"
+        parts += [f"On {_set_of(group[0])}:", ""] * (len(sets) > 1) + [_table_of(group, columns), ""]
+    return "\n".join([*parts, *_notes(runs)]) + "\n"
 
 
-def _table_of(runs: Sequence[Run], columns: Sequence[str]) -> tuple[str, set[str]]:
-    """Return a table of runs of the same questions, and the names of its columns."""
+def _table_of(runs: Sequence[Run], columns: Sequence[str]) -> str:
+    """Return a table of runs of the same questions."""
     summaries = [summarize(run.records) for run in runs]
     filled = [name for name in columns if any(name in values for values in summaries)]
     rows = [
@@ -64,7 +45,7 @@ def _table_of(runs: Sequence[Run], columns: Sequence[str]) -> tuple[str, set[str
         + [estimate_text(name, values.get(name)) for name in filled]
         for run, values in zip(runs, summaries, strict=True)
     ]
-    return markdown_table(["system", "LM", "n", *(COLUMNS[name].label for name in filled)], rows), set(filled)
+    return markdown_table(["system", "LM", "n", *(COLUMNS[name].label for name in filled)], rows)
 
 
 def _set_of(run: Run) -> str:
@@ -72,7 +53,7 @@ def _set_of(run: Run) -> str:
     return run.settings.questions.partition(" (")[0] if run.settings else f"the questions of {run.name}"
 
 
-def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]:
+def _notes(runs: Sequence[Run]) -> Iterable[str]:
     yield "95% bootstrap intervals over questions, in brackets; a failed question scores as an empty answer."
     for run in runs:
         failed = f"; {run.failed} of {len(run.records)} failed" if run.failed else ""
@@ -84,13 +65,6 @@ def _notes(runs: Sequence[Run], published: Sequence[Published]) -> Iterable[str]
         ran = run.settings
         parts = [f"reader {ran.reader}", f"judge {ran.judge or 'none'}", f"index {ran.index or 'none'}"]
         yield f"- {run.name}: {ran.program}, {ran.questions}; {', '.join(parts)}{failed}."
-    if published:
-        sources = "; ".join(dict.fromkeys(paper.source for paper in published))
-        yield (
-            f"- From the papers ({sources}): RoBERTa-large as the reader, Wikipedia and the web as the corpus, "
-            "language models as judges. Not made with our questions, reader or corpus: no figure above compares "
-            "with them."
-        )
 
 
 def run_html(run: Run) -> str:

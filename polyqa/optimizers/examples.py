@@ -70,8 +70,6 @@ class PlainMetric(AnswerMetric):
         item = self.examples.get(example.gold.id, example)
         # With a trace a function may answer with a verdict, and True reaches every threshold.
         value = float(self.function(item if isinstance(item, dspy.Example) else example, prediction, trace))
-        if self.observe is not None:
-            self.observe(value)
         return value if trace is None else value >= self.threshold and not getattr(prediction, "faults", None)
 
     def with_feedback(

@@ -1,6 +1,5 @@
 """What adapting brought, as a page: the figures, whose readings changed, what stays wrong, and what to do next."""
 
-from collections.abc import Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ from polyqa.base.html import plain, render
 from polyqa.base.text import counted
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.records import Record
-from polyqa.evaluation.verdicts import Changed, won_and_lost
+from polyqa.evaluation.verdicts import won_and_lost
 from polyqa.metrics.text import normalize_answer
 from polyqa.optimizers.prompts import fenced
 
@@ -71,17 +70,6 @@ def changed_readings(adapted: "Adapted") -> list[tuple[Record, Record]]:
 def still_wrong(adapted: "Adapted") -> list[Record]:
     """Return what the compiled program answers to the held-out questions of which it gives no right short answer."""
     return [record for record in adapted.test_runs[1].records if not record.value("f1_answer") > 0]
-
-
-def examples(adapted: "Adapted") -> Sequence[Changed]:
-    """Return a won and a lost question, if there are any: of those with other readings now, else of all, the median.
-
-    Not the one that changed most: that is where the reader that scores has stumbled.
-    """
-    other = {new.id for _, new in changed_readings(adapted)}
-    groups = won_and_lost(*adapted.test_runs, adapted.measure)
-    shown = ([one for one in group if one.new.id in other] or group for group in groups)
-    return [group[len(group) // 2] for group in shown if group]
 
 
 def ask_command(adapted: "Adapted") -> str:

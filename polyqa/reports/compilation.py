@@ -2,8 +2,7 @@
 
 import difflib
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import astuple
 from importlib.util import find_spec
 from typing import Any
@@ -13,21 +12,17 @@ from markupsafe import Markup
 
 from polyqa.artifacts.card import Card, Gain
 from polyqa.artifacts.showing import gain_texts
-from polyqa.artifacts.store import REPORT, Artifact
-from polyqa.base.errors import PolyqaError
 from polyqa.base.html import render
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import Comparison, compare_runs
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.tables import p_text
 from polyqa.evaluation.verdicts import verdict, won_and_lost
-from polyqa.hub import ORIGIN
 from polyqa.optimizers.compiler import Compiled
 from polyqa.optimizers.copied import LEAST
 from polyqa.optimizers.prompts import demo_text, prompt_head, prompt_texts
-from polyqa.optimizers.trials import Trial
 
-from .compilation_plots import draw_bars, draw_trials, inline_svg
+from .compilation_plots import draw_trials, inline_svg
 
 BEGINNING = Markup(
     '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -40,8 +35,7 @@ MOST_QUESTIONS = 20
 OPEN_DEMOS, MOST_DEMOS = 3, 50
 """Demos of a predictor that are shown at once, and that are on the page at all."""
 _DROPPED = 8
-"""Candidates of one parent that led nowhere are folded if there are more."""
-_MOST_BYTES = 64 << 20
+"""Candidates that led nowhere are folded if there are more."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _FIELD = re.compile(r"\A- (?=\w+ \((?:in|out)put\): )")
 _SIGNS = {"+": ("added", "+ "), "-": ("removed", "− "), " ": ("same", "")}
@@ -67,11 +61,6 @@ def compilation_report(
     all_gains = {"dev": card.dev_gain, "test": card.test_gain}
     gains = {name: gain for name, gain in all_gains.items() if gain is not None}
     comparisons = {"dev": compiled.comparison, "test": compare_runs(*test_runs) if test_runs else None}
-    bars = [
-        (f"{name}, {side}", figure.value, figure.low, figure.high)
-        for name, gain in gains.items()
-        for side, figure in (("uncompiled", gain.before), ("compiled", gain.after))
-    ]
     label = COLUMNS[card.measure].label
     scored = [trial for trial in compiled.trials if trial.score is not None]
     drawn = find_spec("matplotlib") is not None  # a compilation is not lost because nothing can be drawn
@@ -81,15 +70,15 @@ def compilation_report(
         beginning=BEGINNING,
         card=card,
         verdicts={name: _verdict(comparisons[name], gain) for name, gain in gains.items()},
-        bars=inline_svg(draw_bars(bars)) if drawn else None,
-        bars_text="; ".join(f"{name}: {value:.1f}" for name, value, _, _ in bars),
         figures=[_figures(name, gain) for name, gain in gains.items()],
         figures_label=COLUMNS[next(iter(gains.values())).metric].label,
         label=label,
         candidates=len(compiled.trials) - 2,
         plot=inline_svg(draw_trials(scored, label)) if scored and drawn else None,
         best=max((100 * (trial.score or 0.0) for trial in scored), default=None),
-        tree=tree_events(compiled.trials),
+        trials=compiled.trials,
+        dropped=[trial for trial in compiled.trials if not trial.kept],
+        most_dropped=_DROPPED,
         unchanged=prompt_texts(student) == prompt_texts(compiled.program),
         predictors=list(_predictors(student, compiled.program)),
         open_demos=OPEN_DEMOS,
@@ -117,37 +106,6 @@ def _figures(name: str, gain: Gain) -> list[object]:
         *gain_texts(gain),
         p_text(gain.p) if gain.tells else "",
     ]
-
-
-def tree_events(trials: Iterable[Trial]) -> Iterator[tuple[str, Any]]:
-    """Yield what a tree of candidates is written from, one tag after the other, so that no depth is too deep.
-
-    Yields
-    ------
-    tuple
-        ``item`` and a trial, ``fold`` and how many items it hides, or ``list``; each is closed by ``end`` and its name.
-    """
-    children: dict[int | None, list[Trial]] = defaultdict(list)
-    ordered = sorted(trials, key=lambda trial: trial.number)
-    numbers = {trial.number for trial in ordered}
-    for trial in ordered:
-        children[trial.parent if trial.parent in numbers else None].append(trial)
-    waiting: list[tuple[str, Any]] = [("item", trial) for trial in reversed(children[None])]
-    while waiting:
-        name, value = waiting.pop()
-        yield name, value
-        if name == "item":
-            waiting += [("end", "item"), *reversed(_listed(children[value.number]))]
-
-
-def _listed(trials: Sequence[Trial]) -> list[tuple[str, Any]]:
-    if not trials:
-        return []
-    dropped = [("item", trial) for trial in trials if not trial.kept]
-    if len(dropped) <= _DROPPED:
-        return [("list", None), *(("item", trial) for trial in trials), ("end", "list")]
-    kept = [("item", trial) for trial in trials if trial.kept]
-    return [("list", None), ("fold", len(dropped)), *dropped, ("end", "fold"), *kept, ("end", "list")]
 
 
 def _predictors(before: dspy.Module, after: dspy.Module) -> Iterator[dict[str, Any]]:
@@ -178,32 +136,3 @@ def _lines(predictor: dspy.Predict | None) -> list[str]:
     # The list of the fields has dashes, which would be taken for what was removed.
     lines = [_FIELD.sub("field ", line) for line in prompt_head(predictor).splitlines()]
     return [sentence for line in lines if line.strip() for sentence in _SENTENCE.split(line.strip())]
-
-
-def read_report(artifact: Artifact) -> str:
-    """Return the report of an artifact, which may come from a stranger.
-
-    A page that does not begin as every report does is not taken: that beginning keeps a browser from running a script
-    in it, and from asking the network for anything, whatever else a stranger may have written into it.
-
-    Raises
-    ------
-    PolyqaError
-        If there is none, or it was not made by a compilation.
-    """
-    path = artifact.path / REPORT
-    recipe, program = artifact.card.recipe.get("name"), artifact.card.program
-    again = f"polyqa compile --program {program:.60} --recipe {recipe!s:.60} makes the program anew with one"
-    if not path.exists():
-        if (artifact.path / ORIGIN).exists():
-            raise PolyqaError(
-                f"{artifact.path} was pulled, and reports are neither pushed nor pulled: they are pages for a browser, "
-                f"of a stranger's. polyqa show {artifact.path} shows its card and prompts; {again}."
-            )
-        raise PolyqaError(f"{artifact.path} has no {REPORT}: it was made before there were reports; {again}.")
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > _MOST_BYTES:
-        raise PolyqaError(f"{path} is no regular file of a usual size, and is not opened; {again}.")
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if not text.startswith(BEGINNING):
-        raise PolyqaError(f"{path} was not written by polyqa, and is not opened: it may run anything; {again}.")
-    return text

@@ -1,25 +1,18 @@
-"""Compilations as pictures: scores against calls, and learning curves."""
+"""Compilations as pictures: scores against calls."""
 
 import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 from markupsafe import Markup
 
-from polyqa.base.errors import PolyqaError
-from polyqa.evaluation.columns import COLUMNS
-from polyqa.optimizers.curve import Curve
 from polyqa.optimizers.trials import Trial
 
-from .plots import BLUE, GREY, check_format, new_figure, save_figure
+from .plots import BLUE, GREY, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_WINDOW = 20
-"""How many calls of the metric a curve averages."""
 _MARKS = {"dev": ("o", "dev"), "train": ("s", "train"), "held-out": ("^", "held out")}
 
 
@@ -31,47 +24,6 @@ def inline_svg(figure: "Figure") -> Markup:
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "polyqa"}):
         figure.savefig(image, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     return Markup(image.getvalue().partition("<svg")[2].join(("<svg", "")))
-
-
-def draw_bars(rows: Sequence[tuple[str, float, float | None, float | None]]) -> "Figure":
-    """Return values with their intervals, one below the other, on one axis.
-
-    Parameters
-    ----------
-    rows
-        Name, value, and the ends of the interval, if it has one.
-    """
-    figure, axes = new_figure(8, 0.6 + 0.35 * len(rows))
-    for at, (_, value, low, high) in enumerate(rows):
-        colour = BLUE if at % 2 else GREY  # uncompiled and compiled take turns
-        if low is not None and high is not None:
-            axes.plot((low, high), (at, at), color=colour, linewidth=2)
-        axes.plot(value, at, "o", color=colour)
-        axes.annotate(f"{value:.1f}", (value, at), xytext=(0, 6), textcoords="offset points", ha="center")
-    axes.set_yticks(range(len(rows)), [row[0] for row in rows])
-    axes.invert_yaxis()
-    axes.margins(x=0.08, y=0.45)
-    return figure
-
-
-def plot_trials(trials: Sequence[Trial], path: str | Path, *, metric: str = "score") -> Path:
-    """Draw the candidates of a compilation to a file, see `draw_trials`; those without a score are left out.
-
-    Parameters
-    ----------
-    path
-        ``.png``, ``.svg`` or ``.pdf``.
-
-    Raises
-    ------
-    PolyqaError
-        If the format is unknown, or nothing was scored.
-    """
-    check_format(path)
-    scored = [trial for trial in trials if trial.score is not None]
-    if not scored:
-        raise PolyqaError("Nothing can be drawn: no candidate of this compilation was scored.")
-    return save_figure(draw_trials(scored, metric), path)
 
 
 def draw_trials(scored: Sequence[Trial], metric: str) -> "Figure":
@@ -116,40 +68,3 @@ def draw_trials(scored: Sequence[Trial], metric: str) -> "Figure":
 
 def _percent(trial: Trial) -> float:
     return 100 * (trial.score or 0.0)
-
-
-def plot_curve(curve: Curve, path: str | Path) -> Path:
-    """Draw a learning curve: score against training examples, and the metric's calls beside it.
-
-    Parameters
-    ----------
-    path
-        ``.png``, ``.svg`` or ``.pdf``.
-    """
-    from matplotlib.figure import Figure
-
-    label = COLUMNS[curve.measure].label
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    sizes = [size for size, _ in curve.points]
-    values = np.array([estimate.value for _, estimate in curve.points])
-    low, high = (np.array([getattr(estimate, side) for _, estimate in curve.points]) for side in ("low", "high"))
-    left.plot(sizes, values, marker="o", color=BLUE)
-    left.fill_between(sizes, low, high, color=BLUE, alpha=0.15, linewidth=0)
-    left.set_xlabel("training examples (0: uncompiled)")
-    left.set_ylabel(f"{label} on dev, 95% interval")
-    if curve.tries:
-        size = min(_WINDOW, len(curve.tries))
-        calls = range(1, len(curve.tries) + 1)
-        mean = [np.mean(curve.tries[max(0, call - size) : call]) for call in calls]
-        right.plot(calls, curve.tries, ".", color=BLUE, alpha=0.25)
-        right.plot(calls, mean, color=BLUE)
-        right.set_ylabel(f"{label} per question, mean of the last {size}")
-    else:
-        right.text(0.5, 0.5, curve.no_tries, ha="center", va="center", transform=right.transAxes, fontsize="small")
-        right.set_yticks([])
-    right.set_xlabel("calls of the metric while compiling")
-    figure.suptitle(curve.title, fontsize="medium")
-    for axes in (left, right):
-        axes.spines[["top", "right"]].set_visible(False)
-    return save_figure(figure, path)

@@ -28,7 +28,7 @@ from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.outputs import score_outputs
-from polyqa.evaluation.progress import Display, showing
+from polyqa.evaluation.progress import showing
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import LEDGER, PREDICTIONS, SETTINGS, SUMMARY, Run, line_of, open_run, read_records
@@ -183,26 +183,27 @@ def test_callbacks_of_the_callers_context_hear_every_call(scorer: Scorer, folder
     assert heard.calls == 3
 
 
-def test_the_display_sees_every_record_once(answer: Answer) -> None:
+def test_the_bar_moves_once_for_every_record(answer: Answer) -> None:
     seen: list[str] = []
 
-    class Shown(Display):
-        @contextmanager
-        def questions(self, total: int) -> Iterator[Callable[[Record], None]]:
-            seen.append(f"{total} questions")
-            yield lambda record: seen.append(record.id)
-            seen.append("closed")
+    @contextmanager
+    def bar(total: int, text: str = "") -> Iterator[Callable[..., None]]:
+        seen.append(f"{total} steps")
+        yield seen.append
+        seen.append("closed")
 
     def some(question: str) -> str:
         return BLUE if "q0" in question else fail(question)
 
-    with showing(Shown()):
+    with showing(bar):
         answer(some, questions(3))
-    assert (seen[0], sorted(seen[1:-1]), seen[-1]) == ("3 questions", ["q0", "q1", "q2"], "closed")
+    assert (len(seen), seen[0], seen[-1]) == (5, "3 steps", "closed")
+    assert "[red]2 failed[/]" in seen[-2]
     seen.clear()
-    with showing(Shown()):
-        answer(blue, questions(3), retry_failed=True)
-    assert (seen[1], sorted(seen[2:-1]), seen[-1]) == ("q0", ["q1", "q2"], "closed")
+    with showing(bar):
+        answer(blue, questions(3))
+    assert (len(seen), seen[0], seen[-1]) == (5, "3 steps", "closed")
+    assert not any("failed" in text for text in seen)
 
 
 # A run that was stopped
@@ -458,10 +459,8 @@ def test_an_unreadable_reply_is_kept_and_asked_again_on_demand(
     assert open_run(folder).records[1].error == bad.error
 
     server.requests.clear()
-    assert answer(ClosedBook(), questions(4), lm=lm, retry_failed=False) == run, "they stay failed"
-    assert server.requests == []
     silent.remove("q3")
-    again = answer(ClosedBook(), questions(4), lm=lm, retry_failed=True)
+    again = answer(ClosedBook(), questions(4), lm=lm)
     prompts = [str(request["messages"][-1]) for request in server.requests]
     assert all("q1" in prompt or "q3" in prompt for prompt in prompts)
     assert sum("q3" in prompt for prompt in prompts) == 1

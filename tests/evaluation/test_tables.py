@@ -1,14 +1,12 @@
 from collections.abc import Callable
-from math import sqrt
 
 import pytest
 from harness import FAILURE, long_form, record, run_of, settings_of, table_rows
 
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
-from polyqa.evaluation.published import ASQA, Published
 from polyqa.evaluation.runs import Run
-from polyqa.evaluation.tables import DEFAULT, SHORT_FORM, comparison_tables, outcome, runs_table
+from polyqa.evaluation.tables import DEFAULT, comparison_tables, outcome, runs_table
 
 EVERY = tuple(COLUMNS)
 
@@ -77,25 +75,6 @@ def test_a_single_question_has_a_figure_without_an_interval() -> None:
     assert "nan" not in comparison_tables(compare_runs(one, one))
 
 
-def test_published_rows_have_a_table_of_their_own_with_the_columns_that_they_share() -> None:
-    ours, papers = well_formed(runs_table([RUN], (*DEFAULT, *SHORT_FORM), ASQA))
-    assert [row[0] for row in ours[2:]] == ["mine/yours"]
-    assert papers[0] == ["system", "LM", "STR-EM", "R-L", "D-F1", "DR", "readings"][: len(papers[0])]
-    human = dict(zip(papers[0], next(row for row in papers if row[0] == "human"), strict=True))
-    assert (human["DR"], human["R-L"]) == ("61.8", "49.4")
-    text = runs_table([RUN], ["str_em"], ASQA)
-    assert "VERDICT" not in text
-    assert "JPR" in text
-    assert "948 questions of ASQA" in text
-    assert "no figure above compares with them" in text
-
-
-def test_nothing_published_is_shown_unasked() -> None:
-    text = runs_table([RUN], DEFAULT)
-    assert not any(one.system in text for one in ASQA if one.system not in ("RAC", "DIVA"))
-    assert "papers" not in text
-
-
 def test_a_comparison_has_a_table_of_metrics_and_the_breakdowns() -> None:
     kinds = ["time", "place"] * 6
 
@@ -157,16 +136,3 @@ def test_what_is_equal_is_left_out_unless_everything_is_asked_for() -> None:
     assert [row[0] for row in table[2:]] == ["DR", "calls"], "the headline stays"
     every, *_ = well_formed(comparison_tables(compare_runs(a, calls(a, 5))))
     assert f"The other {len(every) - 4} metrics are equal; --all shows them." in text
-
-
-@pytest.mark.parametrize("row", ASQA, ids=lambda row: f"{row.system}, {row.lm}")
-def test_published_rows_agree_with_themselves(row: Published) -> None:
-    """A figure that was copied wrongly would hardly still fit its neighbours."""
-    metrics = row.metrics
-    assert metrics.keys() <= COLUMNS.keys()
-    assert all(0 < value <= 100 for value in metrics.values())
-    if "dr" in metrics:
-        assert metrics["dr"] == pytest.approx(sqrt(metrics["rouge_l"] * metrics["disambig_f1"]), abs=0.11)
-    if "g_f1" in metrics:
-        p, r = metrics["g_precision"], metrics["g_recall"]
-        assert metrics["g_f1"] == pytest.approx(2 * p * r / (p + r), abs=0.02)

@@ -90,15 +90,6 @@ def test_dr_without_a_reference_answer_is_an_error(titanic: Question, table_read
     assert AnswerMetric(table_reader({}), measure="disambig_f1")(example, prediction) == 0.0
 
 
-def test_every_score_is_observed(titanic: Question, table_reader: Any, found: dict[str, str]) -> None:
-    seen: list[float] = []
-    metric = AnswerMetric(table_reader(found), measure="disambig_f1", threshold=0.9, observe=seen.append)
-    example, prediction = titanic.to_example(), dspy.Prediction(answer=HALF)
-    assert metric(example, prediction) == 0.5
-    assert metric(example, prediction, []) is False
-    assert seen == [0.5, 0.5]
-
-
 def test_an_example_without_a_gold_question_is_an_error(table_reader: Any) -> None:
     metric = AnswerMetric(table_reader({}))
     for example in (dspy.Example(question="Who?"), dspy.Example(question="Who?", gold="She")):

@@ -1,5 +1,6 @@
 import json
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -104,7 +105,7 @@ def test_adapt_works_from_end_to_end_and_goes_on(corpus: Path, run: Run, tmp_pat
     code, printed, err = run(*words)
     assert code == 0, err
     assert "11 passages to make questions from, less than a minute" in err
-    for row in ("answers detected", "verified by the reader", "ambiguous questions", "uncompiled", "bridges (knn)"):
+    for row in (" answers, ", " verified, ", " are ambiguous", " not used", " held out"):
         assert row in printed
     assert len(ColBERTIndex("bridges")) == 11
     assert (home / "indexes" / "bridges").is_dir()
@@ -146,7 +147,7 @@ def test_a_corpus_in_which_nothing_shares_a_name(run: Run, tmp_path: Path) -> No
     corpus.write_text("\n".join(lines) + "\n")
     code, printed, err = run("adapt", str(corpus), "--program", "rac", "--out", str(tmp_path / "towns"), "--yes")
     assert code == 0, err
-    assert "ambiguous questions      0" in printed
+    assert re.search(r"^.*\b0 of \d+ questions are ambiguous", printed, re.M)
     questions = load_questions(tmp_path / "towns" / "questions.json")
     assert len(questions) >= 5
     assert {question.ambiguity for question in questions} == {"none"}
@@ -198,7 +199,7 @@ def test_given_questions_are_split_and_used(
     # Uncompiled and compiled on dev and on the held-out questions; no artifact is shipped for this language model.
     assert "6 runs of the program, about 6 calls" in err
     assert not (home / "first" / ".work").exists()
-    assert "answers detected" not in printed
+    assert " verified, " not in printed
     card = json.loads((home / "first" / "card.json").read_text())
     assert card["train"]["source"] == "mine.json"
     assert card["test_gain"]["data"]["source"] == "held out: mine.json"
@@ -210,10 +211,9 @@ def test_given_questions_are_split_and_used(
     code, printed, err = run(*words, str(tmp_path / "second"))
     assert code == 0, err
     assert "8 runs of the program, about 8 calls" in err
-    rows = {line.split("(")[0].strip(): line.split() for line in printed.splitlines() if "(" in line}
-    assert rows["first"][2] == rows["second"][2]  # the same demos, the same DR
-    assert "first (shipped)" in printed
-    assert "first" not in run(*words, str(home / "first"))[1].replace("first (knn)", "")
+    gained = json.loads((tmp_path / "second" / "card.json").read_text())["test_gain"]["difference"]
+    assert f"first (shipped), against the uncompiled program: {gained:+.1f} " in printed, "the same demos, the same DR"
+    assert "first" not in run(*words, str(home / "first"))[1]
 
 
 def test_questions_without_long_answers_are_measured_by_their_short_ones(
@@ -227,7 +227,6 @@ def test_questions_without_long_answers_are_measured_by_their_short_ones(
     words = ["adapt", str(corpus), "--program", "rac", "--questions", str(short), "--yes", "--out"]
     code, printed, err = run(*words, str(tmp_path / "short"))
     assert code == 0, err
-    assert "D-F1 on 2 held-out questions" in printed
     assert ": D-F1 " in printed.splitlines()[0]
     assert json.loads((tmp_path / "short" / "card.json").read_text())["measure"] == "disambig_f1"
     code, _, err = run(*words, str(tmp_path / "refused"), "--measure", "dr")

@@ -22,7 +22,6 @@ from polyqa.artifacts.scores import QuestionScores, SetScores, read_scores
 from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.homonyms import questions_path
 from polyqa.evaluation.loading import load_questions
-from polyqa.reports.compilation import read_report
 
 REPO = "tester/rac"
 NAMES = ["README.md", "card.json", "program.json", "scores.json"]
@@ -96,9 +95,6 @@ def test_a_report_is_neither_pushed_nor_pulled(hub: Hub, tmp_path: Path) -> None
     pulled = polyqa.pull("tester/evil")
     assert sorted(path.name for path in pulled.path.iterdir()) == sorted([*NAMES, "hub.json"])
     assert not {path for _, path in hub.asked if path.endswith(".html")}, "it is not even asked for"
-    told = refused(lambda: read_report(read_artifact(pulled.path)))
-    assert "was pulled, and reports are neither pushed nor pulled" in told
-    assert "polyqa compile --program rac --recipe labeled-few-shot makes the program anew with one" in told
 
 
 def test_the_scores_of_its_questions_go_along_and_are_checked(hub: Hub, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from killed_runs import Counting, fork, lines, undisturbed
 from polyqa.adapting import adapt
 from polyqa.colbert_index.store import checkpoint_home
 from polyqa.compiling import Budget
-from polyqa.evaluation.progress import Display, showing
+from polyqa.evaluation.progress import showing
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.language_models import Models, shared_encoder, shared_reader
 from polyqa.models import EMBEDDED_READER, Reader
@@ -40,12 +40,6 @@ STAGES = {
     "the compiled program runs on test": ("bridges/.work/test-after/predictions.jsonl", 1),
     "the artifact is written": ("bridges/program.json", 0),
 }
-
-
-class Passages(Counting):
-    """Counts passages only."""
-
-    questions = Display.questions
 
 
 def lines_of(home: Path, pattern: str) -> int:
@@ -74,7 +68,7 @@ def main(folder: Path, corpus: Path, seed: int) -> None:
     def run(name: str) -> None:
         home = folder / name
         os.environ["POLYQA_HOME"] = str(home)
-        with showing(Passages(home / COUNTED)):
+        with showing(Counting(home / COUNTED, "passages")):
             adapt(corpus, "rac", out=home / "bridges", models=Models(lm=lm), budget=Budget(threads=2))
 
     undisturbed(partial(run, "whole"), folder)

@@ -26,8 +26,7 @@ from polyqa.base.ledger import open_ledger
 from polyqa.evaluating import make_scorer
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
-from polyqa.evaluation.progress import Display, showing
-from polyqa.evaluation.records import Record
+from polyqa.evaluation.progress import showing
 from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import LEDGER, read_identity
 from polyqa.extractive import ExtractiveEngine, embedded_lm
@@ -73,24 +72,24 @@ def lines(file: Path) -> int:
     return file.read_bytes().count(b"\n") if file.exists() else 0
 
 
-class Counting(Display):
-    """Writes a line into a file for every question or passage that is kept, those of earlier runs included."""
+class Counting:
+    """A bar that writes a line into a file for every step, those of earlier runs included.
 
-    def __init__(self, file: Path) -> None:
+    Parameters
+    ----------
+    text
+        Only the steps of bars with this text are counted.
+    """
+
+    def __init__(self, file: Path, text: str = "") -> None:
         file.unlink(missing_ok=True)
-        self.file = file
+        self.file, self.text = file, text
 
     @contextmanager
-    def questions(self, total: int) -> Iterator[Callable[[Record], None]]:
-        """Count records."""
-        with self.passages(total) as count:
-            yield lambda record: count()
-
-    @contextmanager
-    def passages(self, total: int) -> Iterator[Callable[[], None]]:
-        """Count passages."""
+    def __call__(self, total: int, text: str) -> Iterator[Callable[..., None]]:
+        """Count steps."""
         with self.file.open("ab", buffering=0) as out:
-            yield lambda: out.write(b"\n")
+            yield lambda _=None: out.write(b"\n") if text == self.text else None
 
 
 class Slow(Reader):

@@ -1,7 +1,6 @@
 """The records of data sets whose questions have one answer, with its aliases."""
 
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field
@@ -15,9 +14,11 @@ from .fields import Aliases, Answers, Part, QuestionRecord, distinct, joined
 class OneAnswerRecord(QuestionRecord):
     """A question with the aliases of one answer; what follows says where they stand."""
 
-    @abstractmethod
+    answers: list[str] = Field(default_factory=list)
+
     def aliases(self) -> Iterable[str]:
         """Return the aliases, which may repeat; the first is the canonical one."""
+        return self.answers
 
     def to_question(self, id: str) -> Question | None:
         """Return the record as a question of one reading, which is the question itself."""
@@ -28,26 +29,18 @@ class OneAnswerRecord(QuestionRecord):
 class NQOpenRecord(OneAnswerRecord):
     """NQ-open (Lee et al., 2019): the aliases as ``answer``."""
 
-    answer: Aliases
+    answers: Aliases = Field(validation_alias="answer")
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
         """Return whether the answer is a list."""
         return isinstance(row["answer"], list)
 
-    def aliases(self) -> Iterable[str]:
-        """Return the list."""
-        return self.answer
-
 
 class PlainRecord(OneAnswerRecord):
-    """HotpotQA, and tables of one's own: ``answer`` is one text."""
+    """HotpotQA, and tables of one's own: ``answer`` is one text, or a list in it."""
 
-    answer: Answers
-
-    def aliases(self) -> Iterable[str]:
-        """Return the text, or what a list in it holds."""
-        return self.answer
+    answers: Answers = Field(validation_alias="answer")
 
 
 class DPRRecord(OneAnswerRecord):
@@ -55,56 +48,48 @@ class DPRRecord(OneAnswerRecord):
 
     answers: Answers = Field(validation_alias=AliasChoices("answers", "golden_answers"))
 
-    def aliases(self) -> Iterable[str]:
-        """Return the list."""
-        return self.answers
-
 
 class PopQARecord(OneAnswerRecord):
     """PopQA (Mallen et al., 2023): ``possible_answers``, a list that is written as a text."""
 
-    possible_answers: Answers
-
-    def aliases(self) -> Iterable[str]:
-        """Return the list."""
-        return self.possible_answers
+    answers: Answers = Field(validation_alias="possible_answers")
 
 
-class _TriviaQAAnswer(Part):
-    value: str = Field(validation_alias=AliasChoices("value", "Value"))
-    aliases: list[str] = Field(default_factory=list, validation_alias=AliasChoices("aliases", "Aliases"))
+def _value_and_aliases(answer: Any) -> Any:
+    if not isinstance(answer, Mapping):
+        return answer
+    row = {str(name).lower(): value for name, value in answer.items()}
+    aliases = row.get("aliases", [])
+    return [row.get("value"), *(aliases if isinstance(aliases, list) else [aliases])]
 
 
 class TriviaQARecord(OneAnswerRecord):
     """TriviaQA (Joshi et al., 2017), official or as on the hub: an ``answer`` with its value and aliases."""
 
-    answer: _TriviaQAAnswer
+    answers: Annotated[list[str], BeforeValidator(_value_and_aliases)] = Field(validation_alias="answer")
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
         """Return whether the answer is an object."""
         return isinstance(row["answer"], Mapping)
 
-    def aliases(self) -> Iterable[str]:
-        """Return the value, then the aliases."""
-        return self.answer.value, *self.answer.aliases
 
+def _in_each(name: str) -> Callable[[Any], Any]:
+    """Return what takes a text out of each of some objects, which a table may hold by column."""
 
-class _SquadAnswer(Part):
-    text: str
+    def texts(value: Any) -> Any:
+        if isinstance(value, Mapping) and isinstance(value.get(name), list):
+            return [text or "" for text in value[name]]  # the hub's SQuAD has columns of other lengths beside it
+        rows = value if isinstance(value, list) else [value]
+        return [one.get(name) or "" if isinstance(one, Mapping) else one for one in rows]
 
-
-def _squad_answers(value: Any) -> Any:
-    """Return answers as objects; the hub's copy has an object of lists, with ``answer_start`` of another length."""
-    if isinstance(value, Mapping) and isinstance(value.get("text"), list):
-        return [{"text": text} for text in value["text"]]
-    return value
+    return texts
 
 
 class SquadRecord(OneAnswerRecord):
     """SQuAD (Rajpurkar et al., 2016, 2018), official or as on the hub: ``answers`` with a text each, or none."""
 
-    answers: Annotated[list[_SquadAnswer], BeforeValidator(_squad_answers)]
+    answers: Annotated[list[str], BeforeValidator(_in_each("text"))]
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
@@ -113,28 +98,16 @@ class SquadRecord(OneAnswerRecord):
         objects = isinstance(answers, list) and all(isinstance(one, Mapping) for one in answers)
         return isinstance(answers, Mapping) or (objects and (bool(answers) or "context" in row))
 
-    def aliases(self) -> Iterable[str]:
-        """Return what the annotators marked."""
-        return (answer.text for answer in self.answers)
-
-
-class _Output(Part):
-    answer: str | None = None
-
 
 class KiltRecord(OneAnswerRecord):
     """KILT (Petroni et al., 2021): the ``input`` with each accepted answer as an ``output``."""
 
-    output: Annotated[list[_Output], BeforeValidator(by_row)]
+    answers: Annotated[list[str], BeforeValidator(_in_each("answer"))] = Field(validation_alias="output")
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
         """Return whether there are objects for outputs; ALCE's results have a text."""
         return not isinstance(row["output"], str)
-
-    def aliases(self) -> Iterable[str]:
-        """Return the answers; an output without one names a source only."""
-        return (output.answer or "" for output in self.output)
 
 
 class _ShortAnswer(Part):

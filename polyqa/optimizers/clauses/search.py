@@ -20,7 +20,7 @@ from typing import Any
 import dspy
 
 from polyqa.base.errors import PolyqaError
-from polyqa.evaluation.progress import display
+from polyqa.evaluation.progress import bar
 from polyqa.extractive import ExtractiveEngine
 
 from ..calls import CallCounter
@@ -61,7 +61,6 @@ class _Scored:
     scores: dict[int, float] = field(default_factory=dict)
     parent: "_Scored | None" = None
     calls: int = 0
-    spent: int = 0
     note: str = ""
 
 
@@ -212,7 +211,7 @@ class _Search:
     def _score_all(self, running: Sequence[_Scored], places: Sequence[int], text: str) -> None:
         """Score programs on the questions on which they were not scored yet, until the calls are spent."""
         lacking = {id(one): [place for place in places if place not in one.scores] for one in running}
-        with display().runs(sum(map(len, lacking.values())), text) as step, _quiet():
+        with bar(sum(map(len, lacking.values())), text) as step, _quiet():
             for one in running:
                 if lacking[id(one)] and not self._spent():
                     self._score(one, lacking[id(one)], step)
@@ -222,7 +221,6 @@ class _Search:
             step()
             return float(self.metric(example, prediction))
 
-        before = self.calls.made
         evaluate = dspy.Evaluate(
             devset=[self.plan.trainset[place].to_example() for place in places],
             metric=counted,
@@ -234,7 +232,6 @@ class _Search:
         self.calls.check()  # what was refused must not be taken for a bad score
         one.scores.update(zip(places, (float(score) for _, _, score in results), strict=True))
         one.calls = self.calls.made
-        one.spent += one.calls - before
 
     def _differences(self, one: _Scored, places: Sequence[int]) -> list[float]:
         both = [place for place in places if place in one.scores and place in self.best.scores]
@@ -261,7 +258,6 @@ class _Search:
                 score=mean(one.scores.values()) if one.scores else None,
                 n=len(one.scores),
                 calls=one.calls,
-                spent=one.spent,
                 note=one.note,
             )
             for one in self.tried

@@ -136,8 +136,7 @@ def test_what_cannot_be_asked_fails_alone_and_is_asked_again(answer: Answer, ser
     answered = answer(questions)
     assert list(answered.failed) == ["b"]
     assert "The question is empty" in answered.failed["b"]
-    kept = answer(questions, retry_failed=False)
-    assert kept.failed == answered.failed
+    assert answer(questions).failed == answered.failed
     assert len(server.requests) == 1
 
 

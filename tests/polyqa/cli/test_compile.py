@@ -1,7 +1,6 @@
 import io
 import json
 import re
-import shutil
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -98,11 +97,7 @@ def test_a_reader_that_is_not_there_costs_no_call(refused: Refused, sets: tuple[
     with serve(ScriptedEngine(lambda prompt: {"answer": "I cannot say."})) as server:
         words = ("--program", "closed-book", *sets, "--reader", "/nowhere/reader")
         words = (*words, "--lm", f"openai/model-{uuid.uuid4().hex}", "--api-base", server.base)
-        for command in (
-            ("compile", "--out", tmp_path / "made", "--yes"),
-            ("compile", "--out", tmp_path / "work", "--sizes", "2", "--plot", tmp_path / "curve.png"),
-        ):
-            assert "/nowhere/reader" in refused(*command, *words)
+        assert "/nowhere/reader" in refused("compile", "--out", tmp_path / "made", "--yes", *words)
     assert server.requests == []
 
 
@@ -184,20 +179,6 @@ def test_recipes_are_listed(printed: Printed) -> None:
     assert [step["name"] for step in listed["gepa-then-knn"]["steps"]] == ["gepa", "knn"]
 
 
-def test_sizes_draw_a_learning_curve(
-    printed: Printed, refused: Refused, sets: tuple[object, ...], tmp_path: Path
-) -> None:
-    plot, out = tmp_path / "curve.png", tmp_path / "work"
-    words = ("compile", "--program", "rac", "--recipe", "knn-bootstrap", *sets, "--out", out, "--sizes")
-    lines = printed(*words, "2,4", "--plot", plot).splitlines()
-    assert [line.split()[0] for line in lines] == ["0", "2", "4"]
-    assert plot.read_bytes().startswith(b"\x89PNG")
-    assert not (out / "card.json").exists()
-    assert "png" in refused(*words, "2", "--plot", tmp_path / "curve.txt")
-    assert "whole numbers" in refused(*words, "many", "--plot", plot)
-    assert "--plot" in refused(*words, "2")
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -214,30 +195,6 @@ def test_mistakes_get_one_line(words: list[str], told: str, refused: Refused) ->
     assert told in refused(*words)
 
 
-def test_show_writes_the_report_and_says_what_has_none(
-    run: Run, refused: Refused, artifact: Path, tmp_path: Path
-) -> None:
-    page = tmp_path / "new" / "report.html"
-    code, out, err = run("show", artifact, "--html", page)
-    assert (code, out) == (0, "")
-    assert f"written to {page}" in err
-    assert page.read_bytes() == (artifact / "report.html").read_bytes()
-    assert "rac is not compiled, so there is no report" in refused("show", "rac", "--html", tmp_path / "x.html")
-    bare = Path(shutil.copytree(artifact, tmp_path / "bare"))
-    (bare / "report.html").unlink()
-    told = refused("show", bare, "--html", tmp_path / "x.html")
-    assert "has no report.html" in told
-    assert "polyqa compile --program rac --recipe knn makes the program anew with one" in told
-    assert not (tmp_path / "x.html").exists()
-
-
-def test_pictures_of_a_compilation_and_of_why_an_answer_is_what_it_is(
-    run: Run, refused: Refused, sets: tuple[object, ...], artifact: Path, tmp_path: Path
-) -> None:
-    words = ("compile", "--program", "closed-book", "--recipe", "knn", *sets, "--yes", "--out", tmp_path / "made")
-    assert "a plot is written as" in refused(*words, "--plot", tmp_path / "tried.bmp")
-    assert not (tmp_path / "made").exists()
-    assert run(*words, "--plot", tmp_path / "tried.svg")[0] == 0
-    assert "dev, kept" in (tmp_path / "tried.svg").read_text()
+def test_a_picture_of_why_an_answer_is_what_it_is(run: Run, artifact: Path, tmp_path: Path) -> None:
     assert run("ask", "When did Titanic come out?", "--program", artifact, "--plot", tmp_path / "why.png")[0] == 0
     assert (tmp_path / "why.png").read_bytes().startswith(b"\x89PNG")

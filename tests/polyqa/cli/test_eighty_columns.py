@@ -75,14 +75,12 @@ def test_answers_are_told_whole(narrow: Printed, program: str) -> None:
     assert re.search(r"(^|· )\d+\.\d s$", out, re.M)
 
 
-@pytest.mark.parametrize("more", [(), ("--published",)])
-def test_runs_are_shown_in_parts_that_fit(narrow: Printed, runs: list[Path], more: tuple[str, ...]) -> None:
-    out = narrow("table", *runs, *more)
+def test_runs_are_shown_in_parts_that_fit(narrow: Printed, runs: list[Path]) -> None:
+    out = narrow("table", *runs)
     check(out)
     for label in ("STR-EM", "D-F1", "DR", "tokens out", "95% bootstrap"):
         assert whole(label) in whole(out)
     assert out.count("42.5 [33.5, 51.5]") == 4, "figures are never folded"
-    assert ("Tree of Clarifications" in out.replace("\n", " ")) is bool(more)
     assert "|" not in out
 
 

@@ -339,20 +339,13 @@ def test_table_prints_markdown(printed: Printed, runs: Path) -> None:
     assert table[0] == ["system", "LM", "n", "STR-EM", "DR"]
 
 
-def test_table_shows_published_rows_on_demand(printed: Printed, runs: Path) -> None:
-    ours, papers = table_rows(printed("table", runs / "poor", "--published"))
-    assert [row[0] for row in ours[2:]] == ["poor"]
-    assert "human" in [row[0] for row in papers]
-
-
-def test_table_is_json_or_a_file_or_a_picture(printed: Printed, runs: Path, tmp_path: Path) -> None:
+def test_table_is_json_or_a_picture(printed: Printed, runs: Path, tmp_path: Path) -> None:
     out = printed("table", runs / "poor", runs / "good", "--json")
     assert [one["name"] for one in strict_json(out)] == ["poor", "good"]
-    out = printed("table", runs / "poor", "--out", tmp_path / "table.md", "--plot", tmp_path / "figure.svg")
-    assert out == ""
-    assert len(table_rows((tmp_path / "table.md").read_text(encoding="utf-8"))) == 1
+    out = printed("table", runs / "poor", "--plot", tmp_path / "figure.svg")
+    assert len(table_rows(out)) == 1
     assert "<svg" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
-    _ = printed("table", runs / "poor", "--published", "--plot", tmp_path / "figure.png", "--columns", "str_em")
+    _ = printed("table", runs / "poor", "--plot", tmp_path / "figure.png", "--columns", "str_em")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
 
 

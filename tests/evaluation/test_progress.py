@@ -3,9 +3,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from polyqa.cli import bars
-from polyqa.cli.bars import Bars
 from polyqa.evaluation.prices import Price
+from polyqa.evaluation.progress import bar_of_answers, showing
 from polyqa.evaluation.records import Took
 
 
@@ -18,17 +17,14 @@ from polyqa.evaluation.records import Took
     ],
     ids=["unknown", "nothing", "known"],
 )
-def test_beside_the_bar_of_a_batch_stands_what_it_has_taken(
-    price: Price | None, told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_beside_the_bar_of_a_batch_stands_what_it_has_taken(price: Price | None, told: str) -> None:
     shown: list[str] = []
 
     @contextmanager
     def bar(total: int, text: str = "") -> Iterator[Callable[[str], None]]:
         yield shown.append
 
-    monkeypatch.setattr(bars, "_bar", bar)
-    with Bars().answers(2, price) as add:
+    with showing(bar), bar_of_answers(2, price) as add:
         add(Took(answers=1, calls=1, input_tokens=1_000, output_tokens=200))
         add(Took(answers=1, failed=1, calls=2, input_tokens=1_000, output_tokens=300))
     assert shown[-1] == f"{told}  [red]1 failed[/]"
