@@ -119,6 +119,18 @@ def about_another(question: str, passage: PromptPassage) -> bool:
     return bool(meant) and meant.lower() not in passage.text.lower()
 
 
+def placed(question: str, title: str) -> tuple[str, str]:
+    """Return the section that a question names and where it stands; nothing if it names the document, or none.
+
+    >>> placed("Who booked the Blue Room?", "Old Wing › Blue Room")
+    ('Blue Room', 'Old Wing')
+    """
+    body, parts = question.rstrip(" ?").split(), title.split(SECTION)
+    part = _part_meant(body, title)
+    known = part != parts[0] and _mention(body, split_title(part)[0]) is not None
+    return (part, SECTION.join(parts[: parts.index(part)])) if known else ("", "")
+
+
 def are_namesakes(question: str, one: str, other: str) -> bool:
     """Return whether the same words of a question name two titles, and each says more than the question.
 
@@ -134,9 +146,9 @@ def are_namesakes(question: str, one: str, other: str) -> bool:
     mentions = [_mention(body, split_title(part)[0]) for part in parts]
     if mentions[0] is None or mentions[0] != mentions[1]:
         return False
-    above, beside = ([*title.split(SECTION)] for title in (one, other))
-    if parts[0] == parts[1] and parts[0] not in (above[0], beside[0]):  # sections of one name, in two places
-        return above[: above.index(parts[0])] != beside[: beside.index(parts[0])]
+    (section, place), (same, elsewhere) = placed(question, one), placed(question, other)
+    if section and section == same:
+        return place != elsewhere
     settled = {settle(question, one), settle(question, other)}
     return None not in settled and len(settled) > 1
 
