@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,9 @@ from polyqa.colbert_index import ColBERTIndex, build_index, check_index
 from polyqa.colbert_index import update as updating
 from polyqa.documents import Documents, sync_index, syncing
 from polyqa.documents import folder as folders
+from polyqa.documents.splitting import Splitter
 from polyqa.documents.syncing import remember
+from polyqa.documents.worker import Worker
 from polyqa.models import Encoder
 
 pytest.importorskip("kreuzberg")
@@ -28,9 +31,39 @@ BIRDS = {
 }
 
 
-@pytest.fixture
-def birds(tmp_path: Path) -> Path:
-    folder = tmp_path / "birds"
+class Staying(Worker):
+    """A converter that is there for the next sync, too: to start its process takes longer than a test."""
+
+    def __init__(self, splitter: Splitter) -> None:
+        super().__init__(splitter)
+        self.lock = threading.Lock()
+
+    def passages(self, path: Path, source: str) -> list[Passage] | str:
+        with self.lock:
+            return super().passages(path, source)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _converters_stay() -> Iterator[None]:
+    started: dict[tuple[int, int], Staying] = {}
+
+    def of(splitter: Splitter) -> Worker:
+        key = splitter.tokens, splitter.overlap
+        if key not in started:
+            started[key] = Staying(splitter)
+        return started[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folders, "Worker", of)
+        yield
+    for converter in started.values():
+        Worker.close(converter)
+
+
+def make_birds(folder: Path) -> Path:
     folder.mkdir()
     for name, text in BIRDS.items():
         (folder / name).write_text(text)
@@ -38,11 +71,23 @@ def birds(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def built(birds: Path, encoder: Encoder, tmp_path: Path) -> ColBERTIndex:
-    documents = Documents(birds)
-    index = build_index(documents, tmp_path / "index", encoder=encoder, progress=False)
+def birds(tmp_path: Path) -> Path:
+    return make_birds(tmp_path / "birds")
+
+
+@pytest.fixture(scope="module")
+def built_once(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("once")
+    documents = Documents(make_birds(folder / "birds"))
+    index = build_index(documents, folder / "index", encoder=encoder, progress=False)
     remember(index, documents)
-    return index
+    return index.path
+
+
+@pytest.fixture
+def built(built_once: Path, tmp_path: Path) -> ColBERTIndex:
+    """An index of the birds, which a test may change."""
+    return ColBERTIndex(shutil.copytree(built_once, tmp_path / "index"))
 
 
 @pytest.fixture
@@ -110,11 +155,9 @@ def test_files_are_converted_only_if_they_changed(
     birds: Path, built: ColBERTIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     converted = []
-    real = folders.Worker.passages
+    real = Staying.passages
     monkeypatch.setattr(
-        folders.Worker,
-        "passages",
-        lambda self, path, source: converted.append(source) or real(self, path, source),
+        Staying, "passages", lambda self, path, source: converted.append(source) or real(self, path, source)
     )
     sync_index(built, birds)
     assert converted == []
