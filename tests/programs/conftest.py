@@ -83,4 +83,4 @@ def training() -> Callable[[str], list[Question]]:
     )
     told = ("The bridge in London was opened in 1894, that in Sacramento in 1935.",)
     bridge = Question(id="t", question="When was Tower Bridge opened?", readings=readings, long_answers=told)
-    return lambda name: [bridge] if needs_questions(name) else list(load_questions("homonyms/train")[:12])
+    return lambda name: [bridge] if needs_questions(name) else list(load_questions("homonyms/train")[:6])

@@ -49,10 +49,11 @@ def test_awaiting_gives_the_same(name: str, make: Make, embedded: dspy.LM) -> No
 def test_the_prompts_format_changes_nothing_but_their_length(
     name: str, k: int | None, make: Make, training: Make, engine: ExtractiveEngine
 ) -> None:
-    program, lm = make(name), embedded_lm(engine)
+    program, lm, asked = make(name), embedded_lm(engine), questions(name)
     if k is not None:
         set_knn_demos(program, label_demos(program, training(name)), k=k)
-    for question in questions(name):
+        asked = asked[:1]  # demos change how a prompt is written, not whether a question has answers
+    for question in asked:
         told, tokens, first = {}, {}, {}
         for adapter in (None, dspy.ChatAdapter(), dspy.JSONAdapter()):
             with dspy.context(adapter=adapter), recording(lm) as recorder:
