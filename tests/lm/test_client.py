@@ -174,7 +174,7 @@ def test_callbacks_of_a_model_hear_of_a_call_once(calls: Calls) -> None:
             self.ends.append(outputs)
 
     heard = Heard()
-    with served(failures=[(500, {})], given={"callbacks": [heard]}) as (lm, _):
+    with served(failures=[(429, {"Retry-After": "0"})], given={"callbacks": [heard]}) as (lm, _):
         calls(lm, 1)
     assert heard.ends == [["hello"]]
 
@@ -202,7 +202,9 @@ def distances(server: Server) -> list[float]:
     return [after - before for before, after in itertools.pairwise(server.times)]
 
 
-@pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
+@pytest.mark.parametrize(
+    ("provider", "calls"), [("openai", in_threads), ("hosted_vllm", awaited)], ids=["openai", "hosted_vllm"]
+)
 def test_requests_go_out_at_even_distances_and_waiting_takes_no_time_of_a_call(provider: str, calls: Calls) -> None:
     with served(provider=provider, given={"requests_per_minute": 120, "timeout": 2.0}) as (lm, server):
         assert calls(lm, 6) == [["hello"]] * 6
