@@ -148,10 +148,11 @@ def test_a_pool_holds_only_runs_that_the_metric_accepts(
 ) -> None:
     seen: list[float] = []
     strict = AnswerMetric(reader, threshold=0.5, observe=seen.append)
-    pool = bootstrap_pool(diva, train, lm=embedded, metric=strict, journal=tmp_path / "pool.jsonl", threads=2)
+    some = train[:4]
+    pool = bootstrap_pool(diva, some, lm=embedded, metric=strict, journal=tmp_path / "pool.jsonl", threads=2)
     good = sum(score >= 0.5 for score in seen)
-    assert len(seen) == len(train)
-    assert 0 < good < len(train)
+    assert len(seen) == len(some)
+    assert 0 < good < len(some)
     assert len(pool["infer"]) == good
     assert all(set(demo) <= {"question", "reason", "pseudo_interpretations"} for demo in pool["infer"])
     nothing = AnswerMetric(reader, threshold=1.0)

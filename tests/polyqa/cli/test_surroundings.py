@@ -106,13 +106,15 @@ def test_an_answer_needs_no_place_to_write_to() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow)])
-def test_what_the_encoding_of_a_terminal_lacks_is_a_question_mark_and_json_loses_nothing(encoding: str) -> None:
+def test_what_the_encoding_of_a_terminal_lacks_is_a_question_mark_and_json_loses_nothing(
+    encoding: str, printed: Printed
+) -> None:
     ask = ("ask", QUESTION, "--program", "rac")
     code, out, err = command(*ask, PYTHONIOENCODING=encoding)
     assert code == 0, err
     assert "?" in out
     assert "1997" in out
-    _, plain, _ = command(*ask, "--json")
+    plain = printed(*ask, "--json")
     code, out, err = command(*ask, "--json", PYTHONIOENCODING=encoding)
     assert code == 0, err
     assert out.isascii()
