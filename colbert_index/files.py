@@ -55,14 +55,16 @@ class IndexFaultError(PolyqaError):
 
 def no_index(folder: Path) -> IndexFaultError:
     """Return what a user is told who opens an index that was never built; set-up builds the shipped one."""
-    from .store import SHIPPED, index_home  # imports this module
+    from .store import SHIPPED, index_home, index_names  # imports this module
 
     if folder.absolute() == (index_home() / SHIPPED).absolute():
         return IndexFaultError(
             f"The index {SHIPPED} is not there yet ({folder}): run `polyqa setup` once, which makes it."
         )
+    others = ", ".join(index_names()) if folder.absolute().parent == index_home().absolute() else ""
+    listed = f"These are there: {others}. " if others else ""
     return IndexFaultError(
-        f"There is no index at {folder}. Build one with `polyqa index build CORPUS --name {folder.name}`."
+        f"There is no index at {folder}. {listed}Build one with `polyqa index build CORPUS --name {folder.name}`."
     )
 
 

@@ -296,7 +296,8 @@ def ready_index(passages: Sequence[Passage], name: str) -> ColBERTIndex:
     index = ColBERTIndex(name)
     if index.passages != list(passages):
         raise PolyqaError(
-            f"The index {name!r} holds other passages than this corpus. Choose another --out, or remove {path}."
+            f"The index {name!r} holds other passages than this corpus. Choose another --out, or bring the "
+            f"index up to date with `polyqa index sync {name} FOLDER`."
         )
     return index
 

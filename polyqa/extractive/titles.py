@@ -62,7 +62,9 @@ def settle(question: str, title: str) -> str | None:
         return " ".join(_qualified(body, first, last, qualifier)) + "?"
     if not set(map(_stem, _name_words(name))) - {_stem(word.lower()) for word in words(question)}:
         return None
-    if re.search(rf"\b[a-z]+ (?:about|at|for|in|of|on|to) (?:the )?{re.escape(' '.join(body[first : last + 1]))}", name):
+    if re.search(
+        rf"\b[a-z]+ (?:about|at|for|in|of|on|to) (?:the )?{re.escape(' '.join(body[first : last + 1]))}", name
+    ):
         return None  # "Report: renovation of the Mill" is no Mill
     larger = _larger_name(body, first, last)
     if larger is not None:

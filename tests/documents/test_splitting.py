@@ -99,6 +99,11 @@ def test_a_title_names_as_many_headings_as_tell_it_from_others() -> None:
     assert titles == ["Commands › add › Options", "Commands › build › Options", "Commands › Files"]
 
 
+def test_a_heading_that_says_the_title_again_is_left_out() -> None:
+    document = Document("Prices 2021", markdown_blocks("# Prices (2021)\n\nFour euros."), {})
+    assert [passage.title for passage in Splitter().passages(document, "a.md")] == ["Prices 2021"]
+
+
 def test_overlap_repeats_the_end() -> None:
     parts = [text for _, text in Splitter(80, overlap=30).split("T", " ".join(SENTENCES))]
     for before, after in pairwise(parts):

@@ -92,6 +92,10 @@ MEANT = "The answer depends on what is meant:"
         (("Shop › Marrow (ship)", "Shop › Marrow (NASA)"), "Marrow can mean the ship or NASA."),
         (("pip install › Examples", "pip freeze › Examples"), f"{MEANT} pip install or pip freeze."),
         (("pip › Cache", "pip › Files › Proxy"), f"{MEANT} Cache or “Proxy” in Files."),
+        (
+            ("Falcon › Falcon 3", "Falcon › Falcon 2", "Plan › Falcon 2"),
+            f"{MEANT} Falcon 3, Falcon 2 or “Falcon 2” in Plan.",
+        ),
         (("Marrow (ship) › Sale", "Cup"), f"{MEANT} “Sale” in the ship Marrow or Cup."),
         (("Marrow (ship)", "Marrow (ship)"), "The answer depends on what is meant: in 1950 or in 1951."),
         ((), "The answer depends on what is meant: in 1950 or in 1951."),

@@ -77,6 +77,7 @@ def test_settle(question: str, title: str, expected: str | None) -> None:
         ("When did Titanic come out?", ""),
         ("How long does the battery of Falcon 2 last?", "Falcon 1"),
         ("Who won the 2008 Cup?", "2012 Cup"),
+        ("When did the Old Mill reopen?", "Press release: renovation of the Old Mill"),
     ],
 )
 def test_nothing_to_settle(question: str, title: str) -> None:
@@ -109,6 +110,9 @@ def test_a_passage_about_another_of_a_series(question: str, title: str, text: st
         ("When did Titanic sink?", "Titanic", "Titanic (film)", False),
         ("When did Titanic sink?", "Titanic (film)", "Titanic (film)", False),
         ("When did Titanic's crew sing?", "Titanic (film)", "Crew (song)", False),
+        ("Who booked the Blue Room?", "Old Wing › Blue Room", "New Wing › Blue Room", True),
+        ("Who booked the Blue Room?", "Old Wing › Blue Room", "Old Wing › Blue Room", False),
+        ("When did Titanic sink?", "Titanic › Cast", "Titanic › Music", False),
         ("", "", "", False),
     ],
 )
