@@ -157,7 +157,7 @@ def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter) -
         if not done.exists():
             moments = Moments(work, calls)
             with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), moments]):
-                made = _step(program, replace(plan, recipe=step), done, calls)
+                made = _step(program, replace(plan, recipe=step), done, calls, moments)
             write_candidates(program, made, replace(plan, recipe=step), done, moments)
             state = dump_program(made)
             calls.check()  # a program that was made while calls were refused must not be taken for a finished step
@@ -168,7 +168,7 @@ def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter) -
     return program
 
 
-def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter) -> dspy.Module:
+def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, moments: Moments) -> dspy.Module:
     """Return a program compiled by a recipe that is no chain; it may be the one that was given."""
     match plan.recipe.optimizer:
         case "labels":
@@ -187,7 +187,7 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter) -> d
             return search_clauses(program, plan, done.with_suffix(SUFFIX), calls)[0]
         case _:
             with dspy.context(lm=plan.lm):
-                return run_teleprompter(program, plan, done.parent)
+                return run_teleprompter(program, plan, done.parent, [moments])
 
 
 # Not Tree of Clarifications' and Self-RAG's judgements: theirs are of one passage.

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from dspy.utils.callback import BaseCallback
 
 from polyqa.artifacts.state import dump_program
 from polyqa.base.files import write_atomically
+from polyqa.base.text import counted
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.verdicts import question_values
 
@@ -21,44 +23,101 @@ from .trials import Trial, lineage, read_trials, write_trials
 
 SUFFIX = ".trials.json"
 """Of the file of a step's trials, in the folder of a compilation."""
+_CALLS, _SCORED, _REJECTED = "calls_at.json", "scored.json", "rejected.json"
 _ON_TRAIN = ("COPRO", "SIMBA")
 _MINIBATCH = 35  # of MIPROv2, if the recipe says nothing else
 _LONGEST = 200  # characters of what a demo asks
 
 
+@dataclass(frozen=True)
+class Scored:
+    """What an optimizer saw of a candidate: its score on each question, and the calls that went out for them."""
+
+    scores: Mapping[str, float]
+    spent: int
+
+
 class Moments(BaseCallback):
     """Keeps how many calls had gone out when a candidate was first scored, or something else was first reached.
 
-    A stopped compilation that goes on is answered from stored replies, so that its own count comes too late.
+    A stopped compilation that goes on is answered from stored replies, so that its own count comes too late. As a
+    callback of GEPA's, too, it keeps the proposals that GEPA rejected: they are not among its results.
     """
 
     def __init__(self, work: Path, counter: CallCounter) -> None:
-        self._file = work / "calls_at.json"
+        self.work = work
         self._counter = counter
-        self._calls: dict[str, int] = json.loads(self._file.read_bytes()) if self._file.exists() else {}
-        self._scoring: dict[str, str] = {}
+        self._calls: dict[str, int] = _read(work / _CALLS)
+        self._scored: dict[str, dict[str, Any]] = _read(work / _SCORED)
+        self._rejected: dict[str, dict[str, Any]] = _read(work / _REJECTED)
+        self._scoring: dict[str, tuple[str, int]] = {}
+        self._proposal: dict[str, Any] = {}
 
     def reach(self, what: str) -> int:
         """Return the calls until something was reached, which is now if it was not reached before."""
         if what not in self._calls:
             self._calls[what] = self._counter.made
-            write_atomically(self._file, json.dumps(self._calls, indent=1) + "\n", lasting=False)
+            _write(self.work / _CALLS, self._calls)
         return self._calls[what]
 
     def calls_at(self, program: dspy.Module, n: int) -> int:
         """Return the calls until a program had been scored on n questions; those until now if that was not noticed."""
         return self._calls.get(_key(program, n), self._counter.made)
 
+    def scored(self, program: dspy.Module, n: int) -> Scored | None:
+        """Return what was seen of a program that was scored on n questions, if that was noticed."""
+        seen = self._scored.get(_key(program, n))
+        return None if seen is None else Scored(**seen)
+
+    @property
+    def rejected(self) -> Iterable[Mapping[str, Any]]:
+        """GEPA's rejected proposals: ``parent``, ``instructions``, ``n``, ``old``, ``new``, ``calls``."""
+        return self._rejected.values()
+
     def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Note what is scored."""
         if isinstance(inputs.get("program"), dspy.Module):
-            self._scoring[call_id] = _key(inputs["program"], len(inputs.get("devset") or instance.devset))
+            key = _key(inputs["program"], len(inputs.get("devset") or instance.devset))
+            self._scoring[call_id] = (key, self._counter.made)
 
     def on_evaluate_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
-        """Note when it was scored."""
-        key = self._scoring.pop(call_id, "")
+        """Note when it was scored, and how."""
+        key, before = self._scoring.pop(call_id, ("", 0))
         if key and exception is None:
             self.reach(key)
+            results = getattr(outputs, "results", ())
+            if key not in self._scored:
+                scores = {str(example.get("question", at)): float(one) for at, (example, _, one) in enumerate(results)}
+                self._scored[key] = {"scores": scores, "spent": self._counter.made - before}
+                _write(self.work / _SCORED, self._scored)
+
+    def on_candidate_selected(self, event: Mapping[str, Any]) -> None:
+        """Note the parent of what GEPA proposes next."""
+        self._proposal = {"parent": event["candidate_idx"]}
+
+    def on_minibatch_sampled(self, event: Mapping[str, Any]) -> None:
+        """Note on how many questions parent and child are compared."""
+        self._proposal["n"] = len(event["minibatch_ids"])
+
+    def on_proposal_end(self, event: Mapping[str, Any]) -> None:
+        """Note what GEPA proposes."""
+        self._proposal["instructions"] = dict(event["new_instructions"])
+
+    def on_candidate_rejected(self, event: Mapping[str, Any]) -> None:
+        """Keep a rejected proposal; an iteration that a stopped compilation repeats is kept once."""
+        if self._proposal.keys() >= {"n", "instructions"}:
+            scores = {"old": event["old_score"], "new": event["new_score"], "calls": self._counter.made}
+            self._rejected[str(event["iteration"])] = {**self._proposal, **scores}
+            _write(self.work / _REJECTED, self._rejected)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
+    return found
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    write_atomically(path, json.dumps(data, indent=1) + "\n", lasting=False)
 
 
 def step_files(recipe: Recipe, work: Path) -> list[tuple[Recipe, Path]]:
@@ -100,6 +159,7 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
         return
     if all(one.parent is None for one in candidates):  # else their places are named
         candidates = sorted(candidates, key=lambda one: moments.calls_at(one.program, one.n))
+    seen = [moments.scored(one.program, one.n) for one in candidates]
     trials = []
     for number, one in enumerate(candidates):
         before = dump_program(start if one.parent is None else candidates[one.parent].program)
@@ -109,6 +169,7 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
             f"{name}: other instructions" if name in instructions else f"{name}: {demos.get(name, 0)} demos"
             for name in changed
         ]
+        scored = seen[number]
         trials.append(
             Trial(
                 number=number,
@@ -122,6 +183,7 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
                 n=one.n,
                 on="train" if plan.recipe.optimizer in _ON_TRAIN else "dev",
                 calls=moments.calls_at(one.program, one.n),
+                spent=scored.spent if scored else 0,
             )
         )
     # The optimizer returns one of them, the best; of several that are the same, the first is as good.
@@ -132,21 +194,56 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
     best = max(alike, key=lambda trial: (trial.n, trial.score), default=None)
     line = {trial.number for trial in lineage(trials, best.number)} if best else set()
     if best is not None:
-        trials = [trial.model_copy(update={"note": _note(trial, best, trial.number in line)}) for trial in trials]
+        notes = [_note(trial, best, trial.number in line, seen) for trial in trials]
+        trials = [trial.model_copy(update={"note": note}) for trial, note in zip(trials, notes, strict=True)]
+    trials += _rejected(trials, moments)
     write_trials(
         done.with_suffix(SUFFIX), (trial.model_copy(update={"kept": trial.number in line}) for trial in trials)
     )
 
 
-def _note(trial: Trial, best: Trial, kept: bool) -> str:
-    """Return why a candidate was kept or dropped; it names none, as those of a chain are counted through later."""
+def _note(trial: Trial, best: Trial, kept: bool, seen: Sequence[Scored | None]) -> str:
+    """Return why a candidate was kept or dropped: what the optimizer compared, question by question where it is known.
+
+    Candidates have no numbers here: those of a chain are counted through later.
+    """
+    if trial is best:
+        return "kept: the best on all its questions"
     if kept:
-        return "kept: the best on all its questions" if trial is best else "kept: the best was made from it"
+        return "kept: the best was made from it"
     if trial.n < best.n:
         return "dropped: scored on a part of the questions; the optimizer chooses by the score on all"
+    own, other = (seen[one.number] for one in (trial, best))
+    told = f"dropped: {100 * (trial.score or 0):.1f}, the best {100 * (best.score or 0):.1f}"
     if trial.score == best.score:
-        return "dropped: as good as the one that was kept, which came first"
-    return f"dropped: {100 * (trial.score or 0):.1f}, the best {100 * (best.score or 0):.1f}"
+        told = "dropped: as good as the one that was kept, which came first"
+    if own is None or other is None or own.scores.keys() != other.scores.keys():
+        return told
+    won = sum(own.scores[name] > other.scores[name] for name in own.scores)
+    lost = sum(own.scores[name] < other.scores[name] for name in own.scores)
+    return f"{told}; better on {counted(won, 'question')}, worse on {lost}"
+
+
+def _rejected(trials: Sequence[Trial], moments: Moments) -> list[Trial]:
+    """Return GEPA's rejected proposals as trials."""
+    found = []
+    for number, one in enumerate(moments.rejected, len(trials)):
+        changed = list(one["instructions"])
+        note = f"rejected: {one['new']:.2f} of {one['n']} on its minibatch, its parent {one['old']:.2f}"
+        found.append(
+            Trial(
+                number=number,
+                label="; ".join(f"{name}: other instructions" for name in changed),
+                parent=one["parent"],
+                predictor=changed[0] if len(changed) == 1 else None,
+                instructions={**trials[one["parent"]].instructions, **one["instructions"]},
+                score=min(1.0, max(0.0, one["new"] / one["n"])),
+                n=one["n"],
+                calls=one["calls"],
+                note=note,
+            )
+        )
+    return found
 
 
 def _changed_instructions(program: dspy.Module, start: dspy.Module) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import random
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,9 @@ from .plan import Plan
 from .rules import LabelledRules
 
 
-def run_teleprompter(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
+def run_teleprompter(
+    program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[object] = ()
+) -> dspy.Module:
     """Compile with one of DSPy's optimizers, under the language model of the context.
 
     Parameters
@@ -39,6 +41,8 @@ def run_teleprompter(program: dspy.Module, plan: Plan, work: Path) -> dspy.Modul
         another seed than 0 it is shuffled. COPRO makes no random choice.
     work
         Where GEPA keeps its state, from which it goes on.
+    gepa_callbacks
+        Told what GEPA does, see `gepa.core.callbacks.GEPACallback`.
 
     Raises
     ------
@@ -58,7 +62,7 @@ def run_teleprompter(program: dspy.Module, plan: Plan, work: Path) -> dspy.Modul
     lms = own_lms(program)  # those of the frozen ones are not found, and stay
     callbacks = [*(dspy.settings.callbacks or ()), LeanWriting(), *([KeepLMs(program, lms)] if lms else [])]
     with dspy.context(callbacks=callbacks), leave_one_out(plan.trainset):
-        compiled = _run(program, plan, work)
+        compiled = _run(program, plan, work, gepa_callbacks)
     set_lms(compiled, lms)
     thaw(compiled, frozen)
     return compiled
@@ -116,7 +120,7 @@ class LeanWriting(BaseCallback):
             instance.forward = forward
 
 
-def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
+def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[object]) -> dspy.Module:
     recipe, metric, prompt_lm, seed, threads = (
         plan.recipe,
         plan.metric_of_recipe(),
@@ -175,6 +179,7 @@ def _run(program: dspy.Module, plan: Plan, work: Path) -> dspy.Module:
                         num_threads=threads,
                         log_dir=str(work / "gepa"),
                         seed=seed,
+                        gepa_kwargs={"callbacks": list(gepa_callbacks), **settings.pop("gepa_kwargs", {})},
                         **{"track_stats": True, **settings},  # else it keeps no candidate
                     )
                     return gepa.compile(program, trainset=train, valset=dev)

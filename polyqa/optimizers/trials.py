@@ -36,6 +36,8 @@ class Trial(BaseModel):
         Which questions those were: ``train``, ``held-out`` or ``dev``.
     calls
         Calls of language models that had gone out when it was scored, from the start of the compilation.
+    spent
+        Those that went out while it was scored: what this candidate cost.
     kept
         Whether the compiled program is this one, or was made from it.
     note
@@ -55,6 +57,7 @@ class Trial(BaseModel):
     n: Annotated[int, Field(ge=0)] = 0
     on: str = "train"
     calls: Annotated[int, Field(ge=0)] = 0
+    spent: Annotated[int, Field(ge=0)] = 0
     kept: bool = False
     note: str = ""
 

@@ -97,6 +97,10 @@ def test_a_small_model_answers_and_writes(optimizer: str, reader: Reader, tmp_pa
     assert made.after.failed == 0
     with dspy.context(lm=lm):
         assert made.program(question=DEV[0].question).answer
+    if optimizer == "GEPA":
+        assert made.trials[1].note == "rejected: 1.00 of 1 on its minibatch, its parent 1.00"
+        assert made.trials[1].parent == 0
+        assert "reply" in made.trials[1].instructions
     if optimizer == "COPRO":
-        assert len(made.trials[1:-1]) == 3
-        assert made.trials[3].note == "dropped: 75.0, the best 100.0"
+        assert [one.spent for one in made.trials[1:-1]] == [4, 4, 4], "calls for the four training questions"
+        assert made.trials[3].note == "dropped: 75.0, the best 100.0; better on 0 questions, worse on 1"

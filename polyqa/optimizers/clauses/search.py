@@ -61,6 +61,7 @@ class _Scored:
     scores: dict[int, float] = field(default_factory=dict)
     parent: "_Scored | None" = None
     calls: int = 0
+    spent: int = 0
     note: str = ""
 
 
@@ -221,6 +222,7 @@ class _Search:
             step()
             return float(self.metric(example, prediction))
 
+        before = self.calls.made
         evaluate = dspy.Evaluate(
             devset=[self.plan.trainset[place].to_example() for place in places],
             metric=counted,
@@ -232,6 +234,7 @@ class _Search:
         self.calls.check()  # what was refused must not be taken for a bad score
         one.scores.update(zip(places, (float(score) for _, _, score in results), strict=True))
         one.calls = self.calls.made
+        one.spent += one.calls - before
 
     def _differences(self, one: _Scored, places: Sequence[int]) -> list[float]:
         both = [place for place in places if place in one.scores and place in self.best.scores]
@@ -258,6 +261,7 @@ class _Search:
                 score=mean(one.scores.values()) if one.scores else None,
                 n=len(one.scores),
                 calls=one.calls,
+                spent=one.spent,
                 note=one.note,
             )
             for one in self.tried
