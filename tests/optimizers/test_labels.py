@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,19 @@ def test_labels_fill_every_predictor_that_they_can(diva: dspy.Module, train: lis
     for demo in demos["classify"]:
         assert demo["ambiguity_types"][0] in set(AmbiguityType)
         assert not any(str(kind) in demo["reason"] for kind in AmbiguityType)  # the reason comes before the label
+
+
+class Observed(AnswerMetric):
+    """Gives every score to somebody who looks on."""
+
+    def __init__(self, reader: Reader, observe: Callable[[float], None], **settings: Any) -> None:
+        super().__init__(reader, **settings)
+        self.observe = observe
+
+    def of(self, example: dspy.Example, prediction: Any) -> float:
+        value = super().of(example, prediction)
+        self.observe(value)
+        return value
 
 
 class Choosing(dspy.Module):
@@ -147,7 +161,7 @@ def test_a_pool_holds_only_runs_that_the_metric_accepts(
     diva: dspy.Module, train: list[Question], embedded: dspy.LM, reader: Reader, tmp_path: Path
 ) -> None:
     seen: list[float] = []
-    strict = AnswerMetric(reader, threshold=0.5, observe=seen.append)
+    strict = Observed(reader, seen.append, threshold=0.5)
     some = train[:4]
     pool = bootstrap_pool(diva, some, lm=embedded, metric=strict, journal=tmp_path / "pool.jsonl", threads=2)
     good = sum(score >= 0.5 for score in seen)
@@ -188,7 +202,7 @@ def test_runs_that_failed_are_made_anew_and_are_no_pool_if_all_failed(
         raise ConnectionError("the server is away")
 
     journal, questions = tmp_path / "pool.jsonl", train[:2]
-    broken, sound = AnswerMetric(reader, threshold=0.0, observe=fail), AnswerMetric(reader, threshold=0.0)
+    broken, sound = Observed(reader, fail, threshold=0.0), AnswerMetric(reader, threshold=0.0)
     with pytest.raises(PolyqaError, match=r"Every run on the 2 training questions failed: .*server is away"):
         bootstrap_pool(rac, questions, lm=embedded, metric=broken, journal=journal, threads=2)
     pool = bootstrap_pool(rac, questions, lm=embedded, metric=sound, journal=journal, threads=2)
