@@ -1,6 +1,7 @@
 """`polyqa answer`: many questions in, a file of complete answers out."""
 
 import random
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,7 +119,11 @@ def _report(answered: "Answered") -> None:
     parts = [counted(took.calls, "call"), f"{took.input_tokens + took.output_tokens:,} tokens"]
     if answered.dollars:
         parts.append(f"${answered.dollars:,.2f}")
-    say(f"{answered.path}: {counted(len(answered) - len(failed), 'answer')}, {', '.join(parts)}", err=True)
+    standings = Counter(line.get("standing") for line in answered if line["id"] in answered.outcomes)
+    named = {"unsure": "not sure", "unanswered": "not answered"}
+    apart = ", ".join(f"{standings[one]:,} {words}" for one, words in named.items() if standings[one])
+    answers = counted(len(answered) - len(failed), "answer") + f" ({apart})" * bool(apart)
+    say(f"{answered.path}: {answers}, {', '.join(parts)}", err=True)
     if failed:
         id, why = next(iter(failed.items()))
         say(

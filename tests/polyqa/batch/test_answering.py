@@ -25,6 +25,7 @@ from polyqa.language_models import embedded_engine
 
 QUESTIONS = ["When did Titanic come out?", "Who founded Alexandria?", "What is Mercury?", "When did Titanic come out?"]
 Answer = Callable[..., Answered]
+Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +277,7 @@ def test_a_killed_command_goes_on_and_asks_again_only_what_was_in_flight(tmp_pat
         there = (tmp_path / "a.jsonl").read_bytes().splitlines()
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "30 answers, " in done.stderr
+    assert "30 answers" in done.stderr
     lines = (tmp_path / "a.jsonl").read_bytes().splitlines()
     assert [json.loads(line)["id"] for line in lines] == [str(n) for n in range(1, 31)]
     assert 1 <= len(there) < 30
@@ -293,3 +294,11 @@ def test_the_limit_learns_what_a_question_takes() -> None:
     assert not limit.allows(1)
     assert "4 calls of language models were made, a question may take 4" in str(limit.error(Path("a.jsonl")))
     assert CallLimit(None, per_question=1).allows(1_000)
+
+
+def test_the_end_says_how_many_questions_have_no_answer(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "q.txt").write_text("When did Titanic come out?\nWhat is the capital of Mongolia?\n")
+    code, _, err = run("answer", tmp_path / "q.txt", "--out", tmp_path / "a.jsonl", "--yes")
+    standings = [json.loads(line)["standing"] for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert (code, standings) == (0, ["answered", "unanswered"])
+    assert "2 answers (1 not answered), " in err

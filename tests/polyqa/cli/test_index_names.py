@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,9 @@ from polyqa.colbert_index.store import index_path
 def test_an_index_gets_a_name_that_is_allowed(file: str, name: str, tmp_path: Path) -> None:
     assert _name_of(tmp_path / file) == name
     assert index_path(name).name == name
+
+
+def test_an_index_that_is_not_there_names_those_that_are(refused: Callable[..., str]) -> None:
+    told = refused("ask", "Who founded Rome?", "--index", "homonym")
+    assert "These are there: " in told
+    assert "homonyms" in told
