@@ -159,8 +159,11 @@ _COVERED = {
 
 def took(result: "Result") -> list[str]:
     """Return what answered, and what it took, part by part."""
+    # Readings of which no verification holds are told nevertheless, if nothing else is left; they may have sources.
+    cited = {one.pid for one in result.interpretations} & {passage.pid for passage in result.passages}
+    covered = None if result.coverage is Coverage.USELESS and cited else result.coverage
     return [
-        *([_COVERED[result.coverage]] if result.coverage and result.standing == "answered" else []),
+        *([_COVERED[covered]] if covered and result.standing == "answered" else []),
         result.program,
         f"{result.lm} + {result.helper_lm}" if result.helper_lm else result.lm,
         counted(len(result.calls), "call"),

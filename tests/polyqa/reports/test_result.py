@@ -15,7 +15,7 @@ from polyqa.base.values import Coverage, Interpretation, Passage
 from polyqa.cli.answers import show_result
 from polyqa.lm.attempts import FailedCall
 from polyqa.programs.tree import ClarificationNode, NodeStatus
-from polyqa.reports.result import result_markdown
+from polyqa.reports.result import result_markdown, took
 from polyqa.web.answered import answered
 
 PASSAGES = (
@@ -241,3 +241,9 @@ def test_repr_says_what_was_asked_and_what_it_took() -> None:
         "Result('When did Titanic come out?', 3 readings, program='auto', lm='polyqa/extractive', 0.8 s)"
     )
     assert "1 reading," in repr(replace(result_of(), interpretations=READINGS[:1]))
+
+
+def test_readings_with_a_source_are_never_said_to_have_none() -> None:
+    none = "no reading has a source"
+    assert none not in took(result_of(coverage=Coverage.USELESS))
+    assert none in took(result_of(coverage=Coverage.USELESS, interpretations=READINGS[2:]))
