@@ -41,6 +41,7 @@ def test_help(name: str, run: Run) -> None:
     assert "--help" in run(name, "--help")
 
 
+@pytest.mark.slow
 def test_retrieval_prints_and_stores_its_stages(run: Run, tmp_path: Path) -> None:
     words = ("--index", "homonyms", "--questions", "homonyms/dev", "--limit", 4, "--match", "dpr")
     out = run("retrieval", *words, "--json", tmp_path / "r.json")
@@ -52,6 +53,7 @@ def test_retrieval_prints_and_stores_its_stages(run: Run, tmp_path: Path) -> Non
     assert all(f"| {stage} |" in out for stage in stages)
 
 
+@pytest.mark.slow
 def test_latency_counts_round_trips(run: Run, tmp_path: Path) -> None:
     words = ("--program", "closed-book", "--program", "query-refinement", "--limit", 2, "--latency", 0.3)
     run("latency", *words, "--json", tmp_path / "l.json")
