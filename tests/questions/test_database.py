@@ -1,5 +1,6 @@
 import copy
 import json
+import multiprocessing
 import os
 import pickle
 import shutil
@@ -16,6 +17,7 @@ from harness import fields, ledger_rows, scripted
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, remove_passages
+from polyqa.extractive import embedded_lm
 from polyqa.models import Encoder, Reader
 from polyqa.questions import Generation, QuestionDatabase, build_questions, locally, questions_path
 from polyqa.questions.build import chosen_passages, journal_path
@@ -128,29 +130,31 @@ def test_what_is_damaged_is_named(
     assert "\n" not in str(caught.value)
 
 
+def slowly_built(index: Path, out: Path, counted: Path) -> None:
+    def step() -> None:
+        with counted.open("ab", buffering=0) as file:
+            file.write(b".")
+        time.sleep(0.2)
+
+    build_questions(ColBERTIndex(index), locally(embedded_lm(), Reader(), 1), encoder=Encoder(), out=out, step=step)
+
+
 def test_a_build_is_killed_and_goes_on(
     corpus_index: ColBERTIndex, lm: dspy.LM, reader: Reader, encoder: Encoder, generation: Generation, tmp_path: Path
 ) -> None:
     out, counted = tmp_path / "questions", tmp_path / "counted"
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    child = os.fork()
-    if not child:
-
-        def step() -> None:
-            with counted.open("ab", buffering=0) as file:
-                file.write(b".")
-            time.sleep(0.2)
-
-        build_questions(corpus_index, locally(lm, reader, 1), encoder=encoder, out=out, step=step)
-        os._exit(1)
+    # A fork of a process with threads may hang on a lock that one of them holds.
+    child = multiprocessing.get_context("spawn").Process(target=slowly_built, args=(corpus_index.path, out, counted))
+    child.start()
     journal = journal_path(out)
     deadline = time.monotonic() + 60
     while (len(counted.read_bytes()) if counted.exists() else 0) < 4:
+        assert child.is_alive()
         assert time.monotonic() < deadline
         time.sleep(0.005)
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status)
+    child.kill()
+    child.join()
+    assert child.exitcode == -signal.SIGKILL
     assert not out.exists(), "a half-made database"
     assert 4 <= len(ledger_rows(journal)) < 12
     counted.unlink()
