@@ -294,12 +294,17 @@ def ready_index(passages: Sequence[Passage], name: str) -> ColBERTIndex:
     if not path.exists():
         return build_index(passages, name, encoder=shared_encoder(), progress=shows())
     index = ColBERTIndex(name)
-    if index.passages != list(passages):
+    # In any order: `polyqa index sync` puts what is new behind the rest.
+    if sorted(index.passages, key=_id) != sorted(passages, key=_id):
         raise PolyqaError(
-            f"The index {name!r} holds other passages than this corpus. Choose another --out, or bring the "
-            f"index up to date with `polyqa index sync {name} FOLDER`."
+            f"The index {name!r} holds other passages than this corpus. Choose another --out, or, if it was built from "
+            f"a folder, bring it up to date: `polyqa index sync {name} FOLDER`."
         )
     return index
+
+
+def _id(passage: Passage) -> str:
+    return passage.pid
 
 
 @dataclass(frozen=True)

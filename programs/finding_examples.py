@@ -5,6 +5,8 @@ change.
 """
 
 import json
+from copy import deepcopy
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -13,6 +15,11 @@ import dspy
 
 def finding_demos(signature: type[dspy.Signature]) -> list[dict[str, Any]]:
     """Return the worked examples as demos of `VerifyFinding` or `TellFindings`."""
-    text = files(__package__).joinpath("finding_examples.json").read_text(encoding="utf-8")
-    demos: list[dict[str, Any]] = json.loads(text)[signature.__name__]
-    return demos
+    return deepcopy(_examples()[signature.__name__])
+
+
+@cache  # whether demos are the shipped ones is asked for every question
+def _examples() -> dict[str, list[dict[str, Any]]]:
+    examples: dict[str, list[dict[str, Any]]]
+    examples = json.loads(files(__package__).joinpath("finding_examples.json").read_text(encoding="utf-8"))
+    return examples

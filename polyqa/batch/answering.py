@@ -83,11 +83,12 @@ class Batch:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a question ended: what it took, and why it has no answer if it has none."""
+    """How a question ended: what it took, how sure its answer is, and why it has none if it has none."""
 
     question: str
     took: Took
     failure: Failure | None = None
+    standing: str | None = None
 
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> "Outcome":
@@ -97,7 +98,7 @@ class Outcome:
             raise ValueError("it has no question, or neither an answer nor an error")
         failure = Failure.model_validate(error) if isinstance(error, dict) else None
         sums = {name: line.get(name, 0) for name in ("calls", "input_tokens", "output_tokens", "seconds")}
-        return cls(question, Took(answers=1, failed=int(failure is not None), **sums), failure)
+        return cls(question, Took(answers=1, failed=int(failure is not None), **sums), failure, line.get("standing"))
 
 
 @dataclass(frozen=True)

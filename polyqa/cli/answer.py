@@ -119,7 +119,7 @@ def _report(answered: "Answered") -> None:
     parts = [counted(took.calls, "call"), f"{took.input_tokens + took.output_tokens:,} tokens"]
     if answered.dollars:
         parts.append(f"${answered.dollars:,.2f}")
-    standings = Counter(line.get("standing") for line in answered if line["id"] in answered.outcomes)
+    standings = Counter(outcome.standing for outcome in answered.outcomes.values())
     named = {"unsure": "not sure", "unanswered": "not answered"}
     apart = ", ".join(f"{standings[one]:,} {words}" for one, words in named.items() if standings[one])
     answers = counted(len(answered) - len(failed), "answer") + f" ({apart})" * bool(apart)

@@ -62,9 +62,8 @@ def settle(question: str, title: str) -> str | None:
         return " ".join(_qualified(body, first, last, qualifier)) + "?"
     if not set(map(_stem, _name_words(name))) - {_stem(word.lower()) for word in words(question)}:
         return None
-    if re.search(
-        rf"\b[a-z]+ (?:about|at|for|in|of|on|to) (?:the )?{re.escape(' '.join(body[first : last + 1]))}", name
-    ):
+    mentioned = re.escape(_POSSESSIVE.sub("", " ".join(body[first : last + 1])))
+    if re.search(rf"\b[a-z]+ (?:about|at|for|in|of|on|to) (?:the )?(?i:{mentioned})\b", name):
         return None  # "Report: renovation of the Mill" is no Mill
     larger = _larger_name(body, first, last)
     if larger is not None:
@@ -144,15 +143,12 @@ def are_namesakes(question: str, one: str, other: str) -> bool:
     True
     """
     body = question.rstrip(" ?").split()
-    parts = [_part_meant(body, title) for title in (one, other)]
-    mentions = [_mention(body, split_title(part)[0]) for part in parts]
-    if mentions[0] is None or mentions[0] != mentions[1]:
-        return False
     (section, place), (same, elsewhere) = placed(question, one), placed(question, other)
     if section and section == same:
         return place != elsewhere
+    mentions = [_mention(body, split_title(_part_meant(body, title))[0]) for title in (one, other)]
     settled = {settle(question, one), settle(question, other)}
-    return None not in settled and len(settled) > 1
+    return mentions[0] is not None and mentions[0] == mentions[1] and None not in settled and len(settled) > 1
 
 
 def names(question: str, title: str) -> bool:

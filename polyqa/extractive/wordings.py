@@ -9,7 +9,7 @@ from polyqa.models import Reader, Task, Writer
 
 from .answer_kinds import answer_kind, years
 from .evidence import Evidence, Models, same_answer
-from .titles import are_namesakes, names, placed, settle
+from .titles import names, placed, settle
 
 _PHRASE = re.compile(
     r"\b(?:in|at|on|for|by|from|during|as|with)\s+(?:the\s+)?(?:[A-Z][\w’'-]*|\d{4})(?:\s+(?:of\s+(?:the\s+)?)?(?:[A-Z][\w’'-]*|\d{4}))*"
@@ -53,27 +53,25 @@ def wordings(question: str, chosen: Sequence[Evidence], models: Models) -> list[
     """Return for each evidence the questions that it answers, the best first; none where nothing settles the question.
 
     Sections of one name are told apart by where they stand. Otherwise, what a title adds to a name that the user wrote
-    as one says best what is meant. Where there is none, or a likelier
-    reading has it already, the likeliest in the writer's eyes of all that is natural comes next: the title in the
-    user's words, what the writer itself writes, times and places beside the answer.
+    as one says best what is meant. Where there is none, or a likelier reading has it already, the likeliest in the
+    writer's eyes of all that is natural comes next: the title in the user's words, what the writer itself writes, times
+    and places beside the answer.
     """
     titles = [one.passage.title for one in chosen]
-    named = [
-        _by_place(question, title, titles) or (settle(question, title) if names(question, title) else None)
-        for title in titles
-    ]
+    places = {placed(question, title) for title in titles}
+    sections = Counter(section for section, _ in places if section)
+    named: list[str | None] = []
+    for title in titles:
+        section, place = placed(question, title)
+        if sections[section] > 1:
+            named.append(with_title(question, place))
+        else:
+            named.append(settle(question, title) if names(question, title) else None)
     doubtful = [place for place, text in enumerate(named) if text is None or text in named[:place]]
     natural = dict(zip(doubtful, _natural(question, [chosen[place] for place in doubtful], models), strict=True))
     return [
         list(dict.fromkeys([*([text] if text else []), *natural.get(place, [])])) for place, text in enumerate(named)
     ]
-
-
-def _by_place(question: str, title: str, titles: Sequence[str]) -> str | None:
-    """Return the question with where a section stands, if another title has a section of the same name."""
-    section, place = placed(question, title)
-    twice = any(placed(question, other)[0] == section and are_namesakes(question, title, other) for other in titles)
-    return with_title(question, place) if section and twice else None
 
 
 def _natural(question: str, chosen: Sequence[Evidence], models: Models) -> list[list[str]]:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from polyqa.base.html import markdown, render
 from polyqa.base.languages import MODELS_READ, foreign_language
 from polyqa.base.text import counted
-from polyqa.base.values import Coverage, Passage, Sources
+from polyqa.base.values import Passage, Sources
 from polyqa.extractive import MODEL_NAME
 from polyqa.programs.tree import ClarificationNode
 
@@ -150,20 +150,19 @@ def cautions(result: "Result") -> list[str]:
     return lines
 
 
-_COVERED = {
-    Coverage.USEFUL: "every reading has a source",
-    Coverage.PARTIAL_USEFUL: "some readings have a source",
-    Coverage.USELESS: "no reading has a source",
-}
+def _sourced(result: "Result") -> str:
+    """Return how many of the readings that are told have a source; coverage is of those that were verified."""
+    pids = {passage.pid for passage in result.passages}
+    cited = [one.pid in pids for one in result.interpretations]
+    if all(cited):
+        return "every reading has a source"
+    return "some readings have a source" if any(cited) else "no reading has a source"
 
 
 def took(result: "Result") -> list[str]:
     """Return what answered, and what it took, part by part."""
-    # Readings of which no verification holds are told nevertheless, if nothing else is left; they may have sources.
-    cited = {one.pid for one in result.interpretations} & {passage.pid for passage in result.passages}
-    covered = None if result.coverage is Coverage.USELESS and cited else result.coverage
     return [
-        *([_COVERED[covered]] if covered and result.standing == "answered" else []),
+        *([_sourced(result)] if result.coverage and result.standing == "answered" else []),
         result.program,
         f"{result.lm} + {result.helper_lm}" if result.helper_lm else result.lm,
         counted(len(result.calls), "call"),

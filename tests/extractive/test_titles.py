@@ -78,6 +78,7 @@ def test_settle(question: str, title: str, expected: str | None) -> None:
         ("How long does the battery of Falcon 2 last?", "Falcon 1"),
         ("Who won the 2008 Cup?", "2012 Cup"),
         ("When did the Old Mill reopen?", "Press release: renovation of the Old Mill"),
+        ("What is the Old Mill's address?", "Press release: renovation of the Old Mill"),
     ],
 )
 def test_nothing_to_settle(question: str, title: str) -> None:

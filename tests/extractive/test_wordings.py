@@ -76,6 +76,16 @@ def test_of_natural_wordings_the_likeliest_is_taken() -> None:
     assert best == "When did marrow come out in Tarnville?"
 
 
+def test_sections_of_one_name_are_told_apart_by_where_they_stand() -> None:
+    text = "It stands on the first floor and seats 12 people."
+    titles = ["Old Wing › Blue Room", "New Wing › Blue Room", "Old Wing › Red Room"]
+    found = [evidence(PromptPassage(at, title, text), "12") for at, title in enumerate(titles, 1)]
+    asked = "How many people does the Blue Room seat?"
+    told = [text for _, text in phrase(asked, found[:2], models("", ""))]
+    assert told == [f"{asked[:-1]} (Old Wing)?", f"{asked[:-1]} (New Wing)?"]
+    assert f"{asked[:-1]} (Old Wing)?" not in [text for _, text in phrase(asked, found[::2], models("", ""))]
+
+
 def test_a_written_question_is_shown_only_if_it_leads_to_the_same_answer() -> None:
     wrong = "Who released the song Marrow as a single?"
     assert written_for("Who released Marrow?", [evidence(SONG, "9 June 1971")], writer(wrong), Reader()) == [None]

@@ -14,10 +14,10 @@ from scripted_engine import prompt_of
 
 import polyqa
 from polyqa import adapt
-from polyqa.adapting import _made_questions
+from polyqa.adapting import _made_questions, ready_index
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
-from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index import ColBERTIndex, build_index
 from polyqa.colbert_index.store import checkpoint_home
 from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
@@ -234,6 +234,14 @@ def test_questions_without_long_answers_are_measured_by_their_short_ones(
     assert "have no reference long answer, which the measure dr needs" in err.splitlines()[-1]
     code, _, err = run(*words, str(tmp_path / "refused"), "--measure", "bleu")
     assert (code, err) == (2, "polyqa: --measure is one of dr, disambig_f1, f1_answer, not 'bleu'.\n")
+
+
+def test_an_index_that_holds_the_passages_in_another_order_is_taken(tmp_path: Path) -> None:
+    passages = [Passage(pid=pid, text=f"Room {pid} seats 12 people.") for pid in ("b", "a")]
+    path = build_index(passages, tmp_path / "rooms", progress=False).path
+    assert ready_index(passages[::-1], str(path)).path == path
+    with pytest.raises(PolyqaError, match="polyqa index sync"):
+        ready_index(passages[:1], str(path))
 
 
 def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

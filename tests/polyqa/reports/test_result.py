@@ -243,7 +243,9 @@ def test_repr_says_what_was_asked_and_what_it_took() -> None:
     assert "1 reading," in repr(replace(result_of(), interpretations=READINGS[:1]))
 
 
-def test_readings_with_a_source_are_never_said_to_have_none() -> None:
-    none = "no reading has a source"
-    assert none not in took(result_of(coverage=Coverage.USELESS))
-    assert none in took(result_of(coverage=Coverage.USELESS, interpretations=READINGS[2:]))
+@pytest.mark.parametrize("coverage", list(Coverage))
+def test_sources_are_those_of_the_readings_that_are_told(coverage: Coverage) -> None:
+    told = [
+        took(result_of(coverage=coverage, interpretations=some))[0] for some in (READINGS[:2], READINGS, READINGS[2:])
+    ]
+    assert told == ["every reading has a source", "some readings have a source", "no reading has a source"]
