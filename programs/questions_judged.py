@@ -8,8 +8,9 @@ from polyqa.base.values import Passage
 from polyqa.lm.probabilities import probability_of_yes
 from polyqa.signatures import VerifyFinding
 
+from .findings import Finding
 from .knn import KNNPredict
-from .spanwise import VERIFYING, Finding
+from .spanwise import VERIFYING
 from .steps import ask, drive
 
 JUDGED = 0.9

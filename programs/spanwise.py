@@ -1,9 +1,7 @@
 """The program for small language models: a span at a time, few words out, and doubt that is measured."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Unpack
 
 import dspy
@@ -12,29 +10,30 @@ from polyqa.base.text import in_paragraphs
 from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.extractive.planted import as_evidence
-from polyqa.lm.probabilities import probability_of_yes
+from polyqa.lm.probabilities import probability_of_first, probability_of_yes
 from polyqa.lm.sampling import GREEDY_SAMPLING
 from polyqa.metrics.agreement import repeats
 from polyqa.metrics.text import (
-    around,
     content_words,
     ends,
     holds,
     names_and_numbers,
     normalize_answer,
-    sentence_at,
     sentences,
     split_title,
     stems,
     with_title,
 )
 from polyqa.models import SpanReader
-from polyqa.signatures import TellFindings, VerifyFinding
+from polyqa.signatures import ReadPassage, TellFindings, VerifyFinding
 
 from .base import CallLimits, RetrievalSettings, RetrievingProgram
 from .citation import LESS_CERTAIN
 from .finding_examples import finding_demos
-from .steps import Steps, ask, ask_all, work
+from .findings import PROMPTED, READ, TUNED, Finding, Weights
+from .knn import KNNPredict
+from .passages_read import NONE, READING, answers_in, shown, supported
+from .steps import Steps, ask, ask_all, ask_while, work
 
 NOTHING_FOUND = "The passages do not answer the question."
 # On 444 questions of eight sets, most over five passages each, two spans of each of five passages, however little the
@@ -49,11 +48,8 @@ _MOST = 6  # readings
 _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
 _PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|who|which|this|these|there)\b", re.I)
-_QUOTED = 320  # characters of a sentence that are quoted
-_SCRAP = 140  # of what is no sentence, as a menu or a list
 # The probability from which on a finding is told in the model's words: it words one that does not answer as if it did.
 _WORDED = 0.6
-_SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
 VERIFYING: Mapping[str, Any] = {
     "demos": [],
     "config": {"metadata": {"lora": "verify-finding", "grammar": 'root ::= "Yes" | "No"'}},
@@ -62,104 +58,6 @@ VERIFYING: Mapping[str, Any] = {
 
 They were trained for the first word alone; the grammar ends the reply there and leaves the probabilities as they are.
 """
-
-
-@dataclass(frozen=True)
-class Weights:
-    """What makes a probability of what is known of a finding: a logistic regression, and what a further finding needs.
-
-    Attributes
-    ----------
-    bias
-        The intercept.
-    yes
-        Of the log odds of Yes.
-    share
-        Of the passage's score, as a share of that of the best passage.
-    margin
-        Of the reader's score of the answer less that of no answer.
-    further
-        What the odds of a second finding of a passage are multiplied by.
-    beside
-        How much more than the first finding a further one needs, times the surest one's probability; 1 at least in all.
-    """
-
-    bias: float
-    yes: float
-    share: float
-    margin: float
-    further: float = 1.0
-    beside: float = 0.0
-
-
-# Fitted on development questions; the label is whether the answer is one of the gold ones. PROMPTED: 54 questions of
-# the shipped corpus and 25 of ASQA; on either alone the weights are much the same. TUNED: 444 questions of eight sets
-# that weigh the same (`lab/README.md`, what training brings); the bias is higher by 0.2 than fitted, which makes the
-# probabilities around 0.4 true, where it is decided what is told. Of second findings of a passage between 0.4 and 0.8 a
-# fifth were right, of first ones half (79 questions of three sets; `lab/log.md`).
-PROMPTED = Weights(bias=-4.0, yes=0.8, share=2.8, margin=0.2)
-TUNED = Weights(bias=-0.85, yes=0.6, share=1.1, margin=0.1, further=0.27, beside=1.5)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """An answer in a passage.
-
-    Attributes
-    ----------
-    passage
-        Where it stands.
-    start
-        The first character of the answer in the passage's text.
-    answer
-        The answer as it stands there.
-    share
-        The passage's score, as a share of that of the best passage.
-    margin
-        The reader's score of the answer less that of no answer; a difference of sums of two logits.
-    """
-
-    passage: Passage
-    start: int
-    answer: str
-    share: float
-    margin: float
-
-    @property
-    def sentence(self) -> str:
-        """The sentence in which the answer stands, on one line."""
-        return " ".join(sentence_at(self.passage.text, self.start).text.split())
-
-    @property
-    def quoted(self) -> str:
-        """The sentence as an answer quotes it; of one that is very long, or is none, what is near."""
-        sentence = sentence_at(self.passage.text, self.start)
-        return around(sentence, self.start, _QUOTED if _is_sentence(sentence.text) else _SCRAP)
-
-    @property
-    def reads_well(self) -> bool:
-        """Whether what is quoted is a sentence, as no menu, caption or list of names is."""
-        return _is_sentence(self.quoted)
-
-    def render(self) -> str:
-        """Return the line that stands for this finding in a prompt."""
-        title, answer = (" ".join(text.split()) for text in (self.passage.title, self.answer))
-        return " | ".join(part for part in (title, self.sentence, answer) if part)
-
-    def probability(self, yes: float, weights: Weights = PROMPTED) -> float:
-        """Return how likely it answers the question, in [0, 1].
-
-        Parameters
-        ----------
-        yes
-            The probability with which a language model says so.
-        weights
-            `TUNED` for a language model that was trained to say so.
-        """
-        yes = min(max(yes, 1 - _SUREST), _SUREST)
-        said = weights.yes * math.log(yes / (1 - yes))
-        odds = weights.bias + said + weights.share * self.share + weights.margin * self.margin
-        return 1 / (1 + math.exp(-odds))
 
 
 class Spanwise(RetrievingProgram):
@@ -174,12 +72,15 @@ class Spanwise(RetrievingProgram):
     Step 2 is VERDICT's feedback of the generator (Lee et al., 2025, equation 8) for models that cannot be trusted with
     a reading of their own. A language model that tells no probabilities is taken at its word. Worked examples are shown
     with each call. They are the same for every question, so a server that keeps the beginnings of prompts reads them
-    once. A model with weights that were trained for step 2 (``local``; see ``polyqa/models/weights/verify-finding``) is
-    asked with these and without the examples, unless the call's instructions or examples were compiled anew.
+    once. A model with weights that were trained for step 2 (``polyqa/models/weights/verify-finding``) is asked with
+    these and without the examples. One with weights that were trained to copy answers out of passages (``local``;
+    ``polyqa/models/weights/read-passage``) does so in place of steps 1 and 2, a passage a call: its answers are the
+    findings, and how likely it found that the passage has none tells how far to trust them. Neither is done where the
+    instructions or examples of step 2 were compiled anew.
 
     Its prediction has ``answer``, ``interpretations`` (each with the passage that it was found in), ``passages`` (the K
     that were read, best first) and ``probabilities`` (for each reading that of its finding).
-    If the model was trained for step 2, they are its ``confidence`` as well, in place of what the embedded reader makes
+    If the model has trained weights, they are its ``confidence`` as well, in place of what the embedded reader makes
     of the readings.
 
     Parameters
@@ -219,21 +120,17 @@ class Spanwise(RetrievingProgram):
 
     @property
     def call_limits(self) -> CallLimits:
-        """A call for each finding at once, and the answer."""
+        """A call for each finding or passage at once, and the answer."""
         return CallLimits(calls=self.passages * _SPANS + 1, depth=2)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
         passages = yield from work(self.retrieve, question)
-        marked = yield from work(self.mark, question, passages)
-        weights, settings = (TUNED, VERIFYING) if self.tuned else (PROMPTED, {})
-        verdicts = yield from ask_all(
-            [(self.verify, {"question": question, "finding": finding.render(), **settings}) for finding in marked]
-        )
-        judged = [
-            (finding.probability(probability_of_yes(verdict, verdict.holds), weights), finding)
-            for finding, verdict in zip(marked, verdicts, strict=True)
-        ]
+        if self.reads:
+            judged, weights = (yield from self._read(question, passages)), READ
+        else:
+            weights = TUNED if self.tuned else PROMPTED
+            judged = yield from self._verify(question, passages, weights)
         kept, doubtful = self._kept(judged, weights)
         answer, readings, told = NOTHING_FOUND, list[Interpretation](), dspy.Prediction(interpretations=[], answer="")
         if sure := [finding for probability, finding in kept if probability >= _WORDED]:
@@ -246,16 +143,66 @@ class Spanwise(RetrievingProgram):
         prediction = dspy.Prediction(
             answer=answer, interpretations=readings, passages=passages, probabilities=probabilities
         )
-        if weights is TUNED:
+        if weights is not PROMPTED:
             prediction.confidence = list(probabilities)
         return prediction
+
+    def _verify(
+        self, question: str, passages: Sequence[Passage], weights: Weights
+    ) -> Steps[list[tuple[float, Finding]]]:
+        """Return what the reader marks, each with the probability that it answers."""
+        marked = yield from work(self.mark, question, passages)
+        settings = VERIFYING if weights is TUNED else {}
+        verdicts = yield from ask_all(
+            [(self.verify, {"question": question, "finding": finding.render(), **settings}) for finding in marked]
+        )
+        return [
+            (finding.probability(probability_of_yes(verdict, verdict.holds), weights), finding)
+            for finding, verdict in zip(marked, verdicts, strict=True)
+        ]
+
+    def _read(self, question: str, passages: Sequence[Passage]) -> Steps[list[tuple[float, Finding]]]:
+        """Return what the language model copies out of passages, each with the probability that it answers."""
+        read = KNNPredict(ReadPassage, probabilities=True)  # none of the predictors that are compiled
+        read.lm = self.verify.lm
+        near = self._near(passages)
+        calls = [(read, {"question": question, "passage": shown(passage), **READING}) for passage, _ in near]
+        pairs = [(question, passage.text) for passage, _ in near]
+        replies, readings = yield from ask_while(calls, self.reader.read, pairs)
+        found = [
+            (1 - probability_of_first(reply, NONE), Finding(passage, start, answer, share, max(reading.margin, _LEAST)))
+            for (passage, share), reply, reading in zip(near, replies, readings, strict=True)
+            for start, answer in answers_in(passage, reply.answers, question)
+        ]
+        findings = supported([finding for _, finding in found])
+        return [(finding.probability(some, READ), finding) for (some, _), finding in zip(found, findings, strict=True)]
+
+    @property
+    def reads(self) -> bool:
+        """Whether the language model has weights for `ReadPassage`, and no call was compiled in place of it."""
+        return self._as_shipped and bool(getattr(self._lm, "reads_passages", False))
 
     @property
     def tuned(self) -> bool:
         """Whether the language model has weights for the call of step 2, and the call is the one they are for."""
-        lm = self.verify.lm or dspy.settings.lm
-        as_shipped = self.verify.signature.equals(VerifyFinding) and self.verify.demos == finding_demos(VerifyFinding)
-        return as_shipped and bool(getattr(lm, "verifies_findings", False))
+        return self._as_shipped and bool(getattr(self._lm, "verifies_findings", False))
+
+    @property
+    def _lm(self) -> Any:
+        return self.verify.lm or dspy.settings.lm
+
+    @property
+    def _as_shipped(self) -> bool:
+        return self.verify.signature.equals(VerifyFinding) and self.verify.demos == finding_demos(VerifyFinding)
+
+    def _near(self, passages: Sequence[Passage]) -> list[tuple[Passage, float]]:
+        """Return the passages near the best one in score, and the share of that score that they have.
+
+        The sentences of each that speak to a language model are left out.
+        """
+        best = max((passage.score for passage in passages), default=0.0)
+        near = [(passage, passage.score / best if best > 0 else 1.0) for passage in passages]
+        return [(as_evidence(passage), share) for passage, share in near if share >= _RELEVANT]
 
     def mark(self, question: str, passages: Sequence[Passage]) -> list[Finding]:
         """Return the findings about which the language model is asked.
@@ -273,9 +220,7 @@ class Spanwise(RetrievingProgram):
         list
             At most three for each passage, in the passages' order. Those that the reader thinks little of are left out.
         """
-        best = max((passage.score for passage in passages), default=0.0)
-        near = [(passage, passage.score / best if best > 0 else 1.0) for passage in passages]
-        near = [(as_evidence(passage), share) for passage, share in near if share >= _RELEVANT]
+        near = self._near(passages)
         readings = self.reader.read([(question, passage.text) for passage, _ in near], keep=_READ)
         marked = []
         for (passage, share), reading in zip(near, readings, strict=True):
@@ -308,12 +253,6 @@ class Spanwise(RetrievingProgram):
                 doubtful.append(finding)
         kept.sort(key=lambda one: -one[0])
         return kept[:_MOST], doubtful[: min(_DOUBTFUL, max(0, _MOST - len(kept)))]
-
-
-def _is_sentence(text: str) -> bool:
-    """Return whether a text ends as a sentence does and begins as one: no scrap such as ", the umpire, left."."""
-    first = text.lstrip("\"“‘'([«¿¡")[:1]
-    return ends(text) and first.isalnum() and not first.islower()
 
 
 def _with_odds(probability: float, times: float) -> float:

@@ -17,7 +17,7 @@ from .sixpaq import (
     ReviseQuestion,
     SelectQuestions,
 )
-from .spanwise import TellFindings, VerifyFinding
+from .spanwise import ReadPassage, TellFindings, VerifyFinding
 from .tree_of_clarifications import VerifyAgainstRoot
 from .verdict import FindDistinct, InterpretPassage, MatchInterpretations, RelaxQuery, VerifySupport
 
@@ -42,6 +42,7 @@ __all__ = [
     "LocateAnswer",
     "MatchInterpretations",
     "ReadDocument",
+    "ReadPassage",
     "RefineQuestion",
     "RelaxQuery",
     "ReviseAnswer",

@@ -1,8 +1,16 @@
-"""The calls of the program for small language models: one finding, and all findings at a time."""
+"""The calls of the program for small language models: one passage, one finding, and all findings at a time."""
 
 import dspy
 
 from polyqa.replies import Interpretations, LineForEach, YesNo
+
+
+class ReadPassage(dspy.Signature):
+    """Copy each answer that the passage gives to the question, whatever the question may mean."""
+
+    question: str = dspy.InputField(desc="a question that may be ambiguous")
+    passage: str = dspy.InputField(desc="title | text")
+    answers: str = dspy.OutputField(desc="word for word as in the passage: one a line; or none")
 
 
 # One finding a call: beside others a small model names the likeliest alone.

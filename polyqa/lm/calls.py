@@ -150,6 +150,9 @@ CALLS: Mapping[type[dspy.Signature], CallKind] = {
         "verdicts", "Passages chosen", True, _always("the best-ranked passages are taken", selected=[])
     ),
     s.SelectQuestions: CallKind("verdicts", "What is kept", True, _always("no generated question is taken", kept=[])),
+    s.ReadPassage: CallKind(
+        "readings", "Answers of a passage", True, _always("the passage counts as silent", answers="none")
+    ),
     s.VerifyFinding: CallKind(
         "verdicts", "Can the question mean it?", True, _always("the finding counts as not meant", holds="No")
     ),

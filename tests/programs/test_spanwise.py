@@ -20,7 +20,9 @@ from polyqa.models.spans import Span
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import Spanwise
 from polyqa.programs.citation import LESS_CERTAIN
-from polyqa.programs.spanwise import NOTHING_FOUND, PROMPTED, TUNED, VERIFYING, Finding, Weights, _complete
+from polyqa.programs.findings import PROMPTED, TUNED, Finding, Weights
+from polyqa.programs.passages_read import READING
+from polyqa.programs.spanwise import NOTHING_FOUND, VERIFYING, _complete
 
 FILM = Passage(pid="film", title="Titanic (1953 film)", text="It was released in April 1953. It won an Oscar in 1954.")
 SHIP = Passage(pid="ship", title="RMS Titanic", text="The liner was launched on 31 May 1911. She sank in 1912.")
@@ -271,6 +273,57 @@ def test_a_model_with_weights_for_the_call_needs_no_examples(compiled: str) -> N
         assert result.probabilities[0] == pytest.approx(
             Finding(FILM, 0, "", 1.0, 8.0).probability(0.51 / 1.01, TUNED), abs=1e-3
         )
+
+
+class Copies:
+    """Copies answers out of passages, and tells how likely it found that there are none."""
+
+    def __init__(self, copied: Mapping[str, tuple[str, float]]) -> None:
+        self.copied = copied
+        self.requests: list[Request] = []
+
+    def complete(self, request: Request) -> Response:
+        self.requests.append(request)
+        text = request.messages[-1].text or ""
+        told = "## interpretations\nnone\n\n## answer\nIt came out in April 1953.\nThe musical opened on 23 April 1997."
+        tokens, reply = None, told
+        if "## passage\n" in text:
+            reply, none = next(value for title, value in self.copied.items() if title in text)
+            top = (TopLogprob(reply[:2], math.log(1 - none)), TopLogprob("none", math.log(none)))
+            tokens = (TokenLogprob(reply[:2], math.log(1 - none), top=top),)
+        return Response(None, request.model, Message.assistant(reply), "stop", Usage(), tokens)
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_model_that_was_trained_to_copies_answers_out_of_passages() -> None:
+    copied = {
+        "1953 film": ("April 1953", 0.02),
+        "RMS Titanic": ("31 May 1911\nSouthampton", 0.9),  # the second does not stand there
+        "musical": ("23 April 1997", 0.1),
+    }
+    engine = Copies(copied)
+    lm = RecentLM("tests/copies", engine=engine, cache=False)
+    lm.gives_probabilities = lm.verifies_findings = lm.reads_passages = True
+    made = program(FILM, SHIP, NAMELESS)
+    with dspy.context(lm=lm):
+        assert made.reads
+        result = made(question=QUESTION)
+        made.verify.demos = made.verify.demos[:3]
+        assert not made.reads
+    assert [one.answer for one in result.interpretations] == ["April 1953", "23 April 1997"]
+    assert [one.pid for one in result.interpretations] == ["film", "nameless"]
+    assert result.confidence == result.probabilities == sorted(result.probabilities, reverse=True)
+    assert f"{LESS_CERTAIN} RMS Titanic: The liner was launched on 31 May 1911." in result.answer
+    *reads, told = engine.requests
+    assert [(one.messages[-1].text or "").rpartition("## passage\n")[2] for one in reads] == [
+        f"{FILM.title} | {FILM.text}",
+        f"{SHIP.title} | {SHIP.text}",
+        NAMELESS.text,
+    ]
+    assert all((one.config.extensions or {})["metadata"] == READING["config"]["metadata"] for one in reads)
+    assert "lora" not in (told.config.extensions or {}).get("metadata", {})
 
 
 FILMS = Passage(pid="films", title="Alice (2010 film)", text="Johnny Depp plays the Hatter. It came out in 2010.")

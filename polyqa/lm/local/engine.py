@@ -168,9 +168,9 @@ class AsyncLocalEngine:
         extensions = dict(request.config.extensions or {})
         extensions |= extensions.pop("metadata", {})
         server = self.engine.server
-        lora = bool(extensions.pop("lora", "")) and server.lora is not None
+        lora = (name := extensions.pop("lora", "")) in server.loras
         if lora:
-            extensions["lora"] = [{"id": 0, "scale": 1.0}]
+            extensions["lora"] = [{"id": list(server.loras).index(name), "scale": 1.0}]
         prompt = "\n".join(message["content"] for message in messages_of(request))
         slot = extensions["id_slot"] = server.slots.take(prompt, lora=lora)
         config = replace(request.config, extensions=extensions or None)
@@ -228,7 +228,12 @@ class LocalLM(BoundedLM):
     @property
     def verifies_findings(self) -> bool:
         """Whether it has added weights for the call `polyqa.signatures.VerifyFinding`."""
-        return self.server.lora is not None
+        return "verify-finding" in self.server.loras
+
+    @property
+    def reads_passages(self) -> bool:
+        """Whether it has added weights for the call `polyqa.signatures.ReadPassage`."""
+        return "read-passage" in self.server.loras
 
     @property
     def server(self) -> LocalServer:

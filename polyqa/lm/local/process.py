@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.files import write_atomically
-from polyqa.models.gguf import kept_files, kept_folder, lora_file
+from polyqa.models.gguf import kept_files, kept_folder, lora_files
 from polyqa.models.gguf_header import check_header
 
 from .slots import Slots
@@ -128,17 +128,17 @@ class LocalServer:
 
     Attributes
     ----------
-    lora
-        The weights that are added to it for calls that ask for them (``lora`` in a call's ``metadata``); ``None`` if
-        none are shipped for it.
+    loras
+        The weights that are added to it for calls that ask for them, by the name that such calls have as ``lora`` in
+        their ``metadata``; empty if none are shipped for it.
     slots
         Those for calls without them, from 0; that for calls with them comes after.
     """
 
     def __init__(self, path: Path, name: str, settings: LocalSettings) -> None:
         self.path, self.name, self.settings = path, name, settings
-        self.lora = lora_file(path)
-        self.slots = Slots(settings.slots + (_SPARE if self.lora is not None and settings.prompt_cache else 0))
+        self.loras = lora_files(path)
+        self.slots = Slots(settings.slots + (_SPARE if self.loras and settings.prompt_cache else 0))
         self.key = secrets.token_urlsafe()
         self._restored: list[str] = []
         self._address: str | None = None
@@ -213,7 +213,11 @@ class LocalServer:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         settings = {**asdict(self.settings), "path": str(self.path), "name": self.name, "key": self.key}
-        settings |= {"slots": len(self.slots.read), "lora": str(self.lora or ""), "kept": f"{kept_folder()}{os.sep}"}
+        settings |= {
+            "slots": len(self.slots.read),
+            "loras": [str(file) for file in self.loras.values()],
+            "kept": f"{kept_folder()}{os.sep}",
+        }
         with suppress(OSError):  # where nothing can be written, nothing is kept; prompts can be told from what is
             kept_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         late = threading.Timer(_STARTS_IN, self._process.kill)
@@ -303,7 +307,7 @@ class LocalServer:
                 return False
 
     def _check_memory(self) -> None:
-        more = 0 if self.lora is None else 1 + len(self.slots.read) - self.settings.slots
+        more = 0 if not self.loras else 1 + len(self.slots.read) - self.settings.slots
         need = needed_memory(self.path) + more * self.settings.context * _CONTEXT
         free = free_memory()
         if free is not None and need > free:

@@ -25,10 +25,13 @@ def main() -> None:
     params.port = 0
     params.n_parallel = settings["slots"]
     params.cache_ram_mib = settings["prompt_cache"]
-    if lora := settings.get("lora"):
+    loras = []
+    for path in settings["loras"]:
         added = xllamacpp.CommonAdapterLoraInfo()
-        added.path, added.scale = lora, 0.0
-        params.lora_adapters = [added]
+        added.path, added.scale = path, 0.0
+        loras.append(added)
+    if loras:
+        params.lora_adapters = loras
         params.n_parallel += 1  # the last slot is for calls with these weights
         params.cache_ram_mib = 0  # it would give a call without them what was read with them
     params.n_batch = params.n_ubatch  # a call that was given up goes on for one batch

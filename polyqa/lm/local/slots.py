@@ -8,7 +8,7 @@ class Slots:
     """The slots of a server. Each has read the prompt of its last call, and does not read again how the next begins.
 
     llama.cpp chooses by the same rule, but among all slots, and would take what was read with added weights
-    (`polyqa.models.gguf.lora_file`) for a call without them. Calls with them share a slot of their own, the last one,
+    (`polyqa.models.gguf.lora_files`) for a call without them. Calls with them share a slot of their own, the last one,
     so they are computed one after the other.
 
     Parameters

@@ -31,14 +31,14 @@ def llama(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield server
 
 
-def local(monkeypatch: pytest.MonkeyPatch, lora: Path | None, *, prompt_cache: int = 512) -> LocalLM:
-    monkeypatch.setattr(process, "lora_file", lambda _: lora)
+def local(monkeypatch: pytest.MonkeyPatch, *loras: str, prompt_cache: int = 512) -> LocalLM:
+    monkeypatch.setattr(process, "lora_files", lambda _: {name: Path(f"{name}.gguf") for name in loras})
     settings = LocalSettings(threads=1, slots=1, prompt_cache=prompt_cache)
     return LocalLM("local/m", LocalEngine(Path("m.gguf"), "m", settings), cache=False)
 
 
 def test_calls_with_added_weights_have_the_last_slot(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = local(monkeypatch, Path("lora.gguf"))
+    lm = local(monkeypatch, "verify-finding")
     assert lm.verifies_findings
     assert lm("Say Yes. Is it?", **ADDED) == lm("Tell a story.") == lm("Say Yes. Was it?", **ADDED) == ["Yes"]
     assert lm("Write a poem.") == lm("Tell a joke.") == ["Yes"]
@@ -48,7 +48,7 @@ def test_calls_with_added_weights_have_the_last_slot(llama: Server, monkeypatch:
 
 
 def test_without_a_cache_of_prompts_there_is_no_slot_to_spare(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = local(monkeypatch, Path("lora.gguf"), prompt_cache=0)
+    lm = local(monkeypatch, "verify-finding", prompt_cache=0)
     for prompt in ("Tell a story.", "Write a poem."):
         lm(prompt)
     lm("Is it?", **ADDED)
@@ -56,15 +56,25 @@ def test_without_a_cache_of_prompts_there_is_no_slot_to_spare(llama: Server, mon
 
 
 def test_a_model_without_added_weights_is_asked_without_them(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = local(monkeypatch, None)
+    lm = local(monkeypatch)
     assert not lm.verifies_findings
     lm("Is it?", **ADDED)
     assert ("lora" in llama.requests[0], llama.requests[0]["id_slot"]) == (False, 0)
 
 
 def test_a_slot_is_given_back_after_an_error(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = local(monkeypatch, None)
+    lm = local(monkeypatch)
     for _ in range(3):
         with pytest.raises(Exception, match="it failed"):
             lm("fail")
     assert lm("Is it?") == ["Yes"]
+
+
+def test_each_call_gets_the_weights_that_it_names(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = local(monkeypatch, "verify-finding", "read-passage")
+    assert lm.verifies_findings
+    assert lm.reads_passages
+    for name in ("read-passage", "verify-finding", "of another model"):
+        lm("Say Yes.", metadata={"lora": name})
+    on = [[{"id": number, "scale": 1.0}] for number in (1, 0)]
+    assert [request.get("lora") for request in llama.requests] == [*on, None]

@@ -1,0 +1,49 @@
+"""Answers that were copied out of passages: where they stand, and what supports them."""
+
+import pytest
+
+from polyqa.base.values import Passage
+from polyqa.programs.findings import Finding
+from polyqa.programs.passages_read import answers_in, shown, supported
+
+SHIP = Passage(pid="ship", title="RMS  Titanic", text="She was launched\nin Belfast on 31 May\n1911. In 1912 she sank.")
+
+
+@pytest.mark.parametrize(
+    ("reply", "found"),
+    [
+        ("31 May 1911", ["31 May\n1911"]),
+        ("1912\n31 May 1911\n1912", ["1912", "31 May\n1911"]),
+        ("none", []),
+        ("", []),
+        ("191", []),  # no word of the passage
+        ("Southampton\nBelfast", ["Belfast"]),
+        ("(1911", []),
+    ],
+)
+def test_answers_are_those_that_stand_in_the_passage(reply: str, found: list[str]) -> None:
+    answers = answers_in(SHIP, reply, "When was Titanic launched?")
+    assert [answer for _, answer in answers] == found
+    assert all(SHIP.text[start:].startswith(answer) for start, answer in answers)
+
+
+def test_of_several_places_it_is_the_one_that_the_question_is_about() -> None:
+    passage = Passage(pid="1", text="It was planned in 1997. The film came out in 1997. A book followed in 1997.")
+    ((start, _),) = answers_in(passage, "1997", "When did the film come out?")
+    assert start == passage.text.index("1997", 30)
+
+
+def test_a_passage_is_shown_on_one_line() -> None:
+    assert shown(SHIP) == "RMS Titanic | She was launched in Belfast on 31 May 1911. In 1912 she sank."
+    assert shown(Passage(pid="1", text="It sank.")) == "It sank."
+
+
+def test_other_passages_with_the_same_answer_support_it() -> None:
+    film, book = Passage(pid="film", text="In April 1953."), Passage(pid="book", text="1953, then 1997 and 1953")
+    findings = [
+        Finding(film, 3, "April 1953", 1.0, 0.0),
+        Finding(book, 0, "1953", 1.0, 0.0),
+        Finding(book, 11, "1997", 1.0, 0.0),
+        Finding(book, 20, "1953", 1.0, 0.0),
+    ]
+    assert [one.supporters for one in supported(findings)] == [1, 1, 0, 1]
