@@ -47,8 +47,8 @@ class Weights:
 # the shipped corpus and 25 of ASQA; on either alone the weights are much the same. TUNED: 444 questions of eight sets
 # that weigh the same (`lab/README.md`, what training brings); the bias is higher by 0.2 than fitted, which makes the
 # probabilities around 0.4 true, where it is decided what is told. Of second findings of a passage between 0.4 and 0.8 a
-# fifth were right, of first ones half (79 questions of three sets; `lab/log.md`). READ: 102 questions of three sets that
-# weigh the same; a second answer of a passage is as often right as a first one.
+# fifth were right, of first ones half (79 questions of three sets; `lab/log.md`). READ: 102 questions of three sets
+# that weigh the same; a second answer of a passage is as often right as a first one.
 PROMPTED = Weights(bias=-4.0, yes=0.8, share=2.8, margin=0.2)
 TUNED = Weights(bias=-0.85, yes=0.6, share=1.1, margin=0.1, further=0.27, beside=1.5)
 READ = Weights(bias=-0.55, yes=0.56, share=0.0, margin=0.16, beside=1.5, supported=1.0)

@@ -1,5 +1,5 @@
 import json
-import os
+import multiprocessing
 import re
 import signal
 import time
@@ -17,7 +17,7 @@ from scripted_engine import ScriptedEngine, last_message
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.cluster import Ray
-from polyqa.extractive import ExtractiveEngine
+from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.language_models import Models
 from polyqa.metrics.agreement import agree
 from polyqa.models import Reader, Reading, Span
@@ -60,33 +60,35 @@ def test_the_counts_shrink_from_step_to_step(generation: Generation, corpus: lis
     assert f"{counts.verified:,} verified" in str(counts)
 
 
+def slowly_generated(corpus: list[Passage], journal: Path, counted: Path) -> None:
+    def step() -> None:
+        with counted.open("ab", buffering=0) as file:
+            file.write(b".")
+        time.sleep(0.2)
+
+    generate_questions(corpus, lm=embedded_lm(), reader=Reader(), journal=journal, threads=1, step=step)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, 3])
 def test_a_killed_generation_ends_as_an_undisturbed_one(
     corpus: list[Passage], lm: dspy.LM, reader: Reader, generation: Generation, tmp_path: Path, kills: int
 ) -> None:
-    """Each run is a forked process, killed by SIGKILL when some passages are done."""
+    """Each run is a process of its own, killed by SIGKILL when some passages are done."""
     journal, counted = tmp_path / "journal.sqlite", tmp_path / "counted"
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
     for number in range(kills):
         counted.write_bytes(b"")
-        child = os.fork()
-        if not child:
-
-            def step() -> None:
-                with counted.open("ab", buffering=0) as file:
-                    file.write(b".")
-                time.sleep(0.2)
-
-            generate_questions(corpus, lm=lm, reader=reader, journal=journal, threads=1, step=step)
-            os._exit(1)
+        # A fork of a process with threads may hang on a lock that one of them holds.
+        child = multiprocessing.get_context("spawn").Process(target=slowly_generated, args=(corpus, journal, counted))
+        child.start()
         deadline = time.monotonic() + 60
         while len(counted.read_bytes()) < 2 * (number + 1):
+            assert child.is_alive()
             assert time.monotonic() < deadline
             time.sleep(0.005)
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        assert os.WIFSIGNALED(status)
+        child.kill()
+        child.join()
+        assert child.exitcode == -signal.SIGKILL
         assert 2 * (number + 1) <= len(ledger_rows(journal)) < len(corpus)
     steps: list[int] = []
     again = generate_questions(corpus, lm=lm, reader=reader, journal=journal, threads=2, step=lambda: steps.append(1))
