@@ -95,7 +95,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
         ),
         "spanwise": Entry(
             "spanwise.Spanwise",
-            "judges each span that the reader marks on its own, keeps what the model is sure of; for small models",
+            "copies answers out of passages or judges marked spans, keeps what the model is sure of; for small models",
             "polyqa's own, after VERDICT",
             "",
             "1 + up to 3 K short ones",

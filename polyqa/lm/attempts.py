@@ -199,8 +199,8 @@ class _Attempts:
         self._log = log
         self._predictor = predictor
         self._fallback = fallback
-        self._step = log.names.get(id(predictor), type(predictor).__name__)
         self._signature: type[dspy.Signature] | None = getattr(predictor, "signature", None)
+        self._step = log.names.get(id(predictor), (self._signature or type(predictor)).__name__)
         self._failures: list[_Failure] = []
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""What the reader of passages is trained on, and with: answers as they stand in passages, and what is learnt of them."""
+"""What the reader of passages is trained on, and with: answers as they stand in passages, and how it learns them."""
 
 import json
 import random
