@@ -51,7 +51,7 @@ class Weights:
 # that weigh the same; a second answer of a passage is as often right as a first one.
 PROMPTED = Weights(bias=-4.0, yes=0.8, share=2.8, margin=0.2)
 TUNED = Weights(bias=-0.85, yes=0.6, share=1.1, margin=0.1, further=0.27, beside=1.5)
-READ = Weights(bias=-0.55, yes=0.56, share=0.0, margin=0.16, beside=1.5, supported=1.0)
+READ = Weights(bias=-0.55, yes=0.56, share=0.0, margin=0.16, beside=1.25, supported=1.0)
 
 
 @dataclass(frozen=True)

@@ -316,12 +316,13 @@ def test_a_model_that_was_trained_to_copies_answers_out_of_passages() -> None:
     assert [one.pid for one in result.interpretations] == ["film", "nameless"]
     assert result.confidence == result.probabilities == sorted(result.probabilities, reverse=True)
     assert f"{LESS_CERTAIN} RMS Titanic: The liner was launched on 31 May 1911." in result.answer
-    *reads, told = engine.requests
-    assert [(one.messages[-1].text or "").rpartition("## passage\n")[2] for one in reads] == [
+    reads = [one for one in engine.requests if "## passage\n" in (one.messages[-1].text or "")]
+    (told,) = [one for one in engine.requests if one not in reads]
+    assert {(one.messages[-1].text or "").rpartition("## passage\n")[2] for one in reads} == {
         f"{FILM.title} | {FILM.text}",
         f"{SHIP.title} | {SHIP.text}",
         NAMELESS.text,
-    ]
+    }
     assert all((one.config.extensions or {})["metadata"] == READING["config"]["metadata"] for one in reads)
     assert "lora" not in (told.config.extensions or {}).get("metadata", {})
 
