@@ -104,8 +104,8 @@ def test_two_bad_replies_use_the_fallback_and_are_recorded(call: Callable[..., O
     replies = InTurn(GARBAGE)
     outcome = outcome_of(replies, call=call)
     assert outcome.prediction.grade is Grade.AMBIGUOUS
-    assert outcome.failed == FailedCall("Predict", "grade", "the reply could not be read", GARBAGE, AMBIGUOUS)
-    assert str(outcome.failed) == f"Predict: the reply could not be read; {AMBIGUOUS}"
+    assert outcome.failed == FailedCall("GradePassage", "grade", "the reply could not be read", GARBAGE, AMBIGUOUS)
+    assert str(outcome.failed) == f"GradePassage: the reply could not be read; {AMBIGUOUS}"
     assert outcome.failed.to_dict()["became"] == AMBIGUOUS
     assert (outcome.lost, replies.calls) == (None, 2)
 
@@ -210,7 +210,7 @@ def test_a_program_may_bring_a_fallback_of_its_own() -> None:
     with dspy.context(lm=scripted_lm(InTurn(EMPTY).engine()), adapter=LeanAdapter()):
         outcome = called(dspy.Predict(AnswerClosedBook), {"question": QUESTION}, None, Fallback({"answer": ""}, "none"))
     assert outcome.prediction.answer == ""
-    assert outcome.failed == FailedCall("Predict", "answer", "the reply was empty", "", "none")
+    assert outcome.failed == FailedCall("AnswerClosedBook", "answer", "the reply was empty", "", "none")
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_a_server_that_is_down_ends_the_question(replies: list[Reply], requests:
     ):
         drive(three_steps())
     assert in_turn.calls == requests
-    assert caught.value.__notes__ == ["step Predict"]
+    assert caught.value.__notes__ == ["step GradePassage"]
 
 
 class Silent(dspy.Module):
