@@ -1,6 +1,7 @@
 """A real language model of 135 million parameters behind `dspy.LM`."""
 
 import asyncio
+import math
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,12 +19,13 @@ from polyqa.lm.calls import CALLS
 from polyqa.lm.client import CallTimeoutError
 from polyqa.lm.grammar import reply_grammar
 from polyqa.lm.local import LocalLM, LocalSettings
-from polyqa.lm.probabilities import gives_probabilities, probability_of_yes
+from polyqa.lm.probabilities import gives_probabilities, probability_of_first, probability_of_yes
 from polyqa.lm.recorded import recorded
 from polyqa.loading import default_program
 from polyqa.models.gguf import model_file
 from polyqa.programs import KNNPredict
-from polyqa.signatures import TellFindings, VerifyFinding
+from polyqa.programs.passages_read import READING
+from polyqa.signatures import ReadPassage, TellFindings, VerifyFinding
 
 LONG = "Tell a long story about a cat and a dog."
 pytestmark = pytest.mark.slow
@@ -106,6 +108,18 @@ def test_a_grammar_and_probabilities(lm: LocalLM) -> None:
     made = judged(lm)
     assert made.logprobs is not None
     assert 0 < probability_of_yes(made, "Yes") < 1
+
+
+def test_a_passage_is_answered_in_any_case_and_it_is_told_how_likely_none_was(lm: LocalLM) -> None:
+    grammar = READING["config"]["metadata"]["grammar"]
+    read = KNNPredict(ReadPassage, probabilities=True)
+    with dspy.context(lm=lm):
+        made = read(question="Who won?", passage="War | It ended.", config={"metadata": {"grammar": grammar}})
+    assert made.answers
+    assert not made.answers.startswith("none")
+    first = made.logprobs["content"][0]
+    assert probability_of_first(made, first["token"]) == pytest.approx(math.exp(first["logprob"]), abs=1e-3)
+    assert probability_of_first(made, "none") < 1
 
 
 @pytest.mark.parametrize("signature", CALLS, ids=lambda signature: signature.__name__)
