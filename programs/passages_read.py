@@ -43,12 +43,11 @@ def answers_in(passage: Passage, reply: str, question: str) -> list[tuple[int, s
     >>> answers_in(Passage(pid="1", text="In 1912 she sank. It is a film of 1912."), "1912\nMay", "When did she sink?")
     [(3, '1912')]
     """
-    found = []
+    found, asked = [], stems(question)
     for line in dict.fromkeys(line.strip() for line in reply.splitlines()):
         words = r"\s+".join(map(re.escape, line.split()))
         places = list(re.finditer(rf"(?<!\w){words}(?!\w)", passage.text)) if words and line != NONE else []
         if places:
-            asked = stems(question)
             best = max(places, key=lambda place: len(asked & stems(sentence_at(passage.text, place.start()).text)))
             found.append((best.start(), best.group()))
     return found

