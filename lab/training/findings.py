@@ -7,8 +7,8 @@ questions without an answer, and readings of one ambiguous question all come as 
 
 import json
 import random
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +17,6 @@ import typer
 from lab.nearest import nearest_by_words
 from lab.results import Seed
 from polyqa import load
-from polyqa.base.errors import PolyqaError
-from polyqa.base.files import write_atomically
 from polyqa.base.rows import read_lines
 from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
@@ -28,6 +26,7 @@ from polyqa.metrics.text import normalize_answer
 from polyqa.programs.spanwise import Spanwise
 
 from .commands import run_command
+from .rows import held_out, not_held, write_rows
 from .squad import Example, read_paragraphs, read_squad
 
 _NEAREST = 5  # passages for a question over a corpus
@@ -121,26 +120,8 @@ def labelled(
     ]
 
 
-def read_findings(path: Path) -> list[Labelled]:
-    """Return what a file holds.
-
-    Raises
-    ------
-    PolyqaError
-        If it cannot be read, or holds no findings.
-    """
-    try:
-        made = [Labelled(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError, TypeError) as error:
-        raise PolyqaError(f"{path} cannot be read as findings: {error}.") from error
-    if not made:
-        raise PolyqaError(f"{path} holds no findings. Make some with python -m lab.training.findings.")
-    return made
-
-
-def without(made: Sequence[Labelled], held: Sequence[str], chance: random.Random) -> list[Labelled]:
+def without(made: Sequence[Labelled], left_out: Collection[str], chance: random.Random) -> list[Labelled]:
     """Return findings once each, in an order that is drawn, without long ones and those of questions held out."""
-    left_out = {normalize_answer(question) for question in held}
     kept = {
         (one.question, one.finding): one
         for one in reversed(made)
@@ -163,13 +144,13 @@ def main(
     seed: Seed = 0,
 ) -> None:
     """Make findings with labels from questions with answers."""
-    left_out = [one.question for source in held or () for one in load_questions(source)]
+    left_out = held_out(held or ())
     chance, program = random.Random(seed), load("spanwise")
     made = of_homonyms(program)
     for path in squad or ():
-        made += of_paragraphs(program, read_squad(path), path.stem, chance)
+        made += of_paragraphs(program, not_held(read_squad(path), left_out), path.stem, chance)
     for path in paragraphs or ():
-        made += of_paragraphs(program, read_paragraphs(path), path.name.partition(".")[0], chance)
+        made += of_paragraphs(program, not_held(read_paragraphs(path), left_out), path.name.partition(".")[0], chance)
     if periods is not None:
         made += of_periods(program, [json.loads(line) for _, line in read_lines(periods)])
     if ambiguous and corpus is not None:
@@ -177,7 +158,7 @@ def main(
         drawn = chance.sample(questions, min(most, len(questions)))
         made += of_readings(program, drawn, list(read_corpus(corpus)), chance)
     kept = without(made, left_out, chance)
-    write_atomically(out, "".join(f"{json.dumps(asdict(one), ensure_ascii=False)}\n" for one in kept))
+    write_rows(out, kept)
     typer.echo(f"{len(kept):,} findings, {sum(one.right for one in kept):,} right: {out}")
 
 

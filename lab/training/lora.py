@@ -7,8 +7,10 @@ learnt that quantizing would undo. Examples are packed: they follow one prefix, 
 each other, as in a server that keeps how a prompt begins.
 """
 
+import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +38,8 @@ _OTHERS = {
     "ffn_norm": "post_attention_layernorm",
 }
 _BLOCK = 32  # numbers that are quantized together
+_WARMUP = 20  # steps
+_LEAST = 0.05  # of the highest rate, at the end
 
 
 def load_gguf(path: Path, device: str, dtype: torch.dtype) -> Any:
@@ -89,6 +93,42 @@ def add_lora(model: Any, *, rank: int, alpha: float, dropout: float = 0.0) -> di
             layer.set_submodule(path, made)
             added[f"blk.{number}.{name}.weight"] = made
     return added
+
+
+def rate_at(progress: float, step: int, highest: float) -> float:
+    """Return the learning rate at a share of the run: a rise over the first steps, then a cosine."""
+    return highest * min(1, (step + 1) / _WARMUP) * (_LEAST + (1 - _LEAST) * (1 + math.cos(math.pi * progress)) / 2)
+
+
+def fit(model: Any, losses: Iterable[tuple[Tensor, int]], count: int, log: Path, rate: float) -> None:
+    """Train the weights that may change; each step's loss and rate are logged.
+
+    Parameters
+    ----------
+    losses
+        The loss of each step, and of how many examples it is; each is computed when the step before it is done.
+    count
+        Of examples in the whole run.
+    rate
+        The highest learning rate.
+    """
+    started, step, seen = time.monotonic(), 0, 0
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(weights, betas=(0.9, 0.98), weight_decay=0.0)
+    model.train()
+    with log.open("w", encoding="utf-8") as file:
+        for loss, examples in losses:
+            loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(weights, 1.0)
+            now = rate_at(seen / count, step, rate)
+            for group in optimizer.param_groups:
+                group["lr"] = now
+            if torch.isfinite(norm):  # attention with a mask gives NaN once in some hundred steps on the GPU
+                optimizer.step()
+            optimizer.zero_grad()
+            step, seen = step + 1, seen + examples
+            row = {"step": step, "loss": loss.item(), "rate": now, "seconds": round(time.monotonic() - started, 1)}
+            file.write(json.dumps(row) + "\n")
 
 
 def write_lora(added: Mapping[str, Lora], alpha: float, path: Path, name: str) -> None:

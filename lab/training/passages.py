@@ -9,7 +9,7 @@ import json
 import random
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +17,6 @@ import typer
 
 from lab.results import Seed
 from polyqa import load
-from polyqa.base.errors import PolyqaError
-from polyqa.base.files import write_atomically
 from polyqa.base.rows import read_lines
 from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
@@ -30,6 +28,7 @@ from polyqa.metrics.text import normalize_answer, stems
 from polyqa.programs.spanwise import Spanwise
 
 from .commands import run_command
+from .rows import held_out, not_held, write_rows
 from .squad import Example, read_paragraphs, read_squad
 
 _OF_A_PARAGRAPH = 3  # questions
@@ -169,23 +168,6 @@ def _singly(question: Question) -> list[tuple[str, Sequence[Any]]]:
     return [(reading.question, [reading]) for reading in question.readings[:4]] if len(question.readings) > 1 else []
 
 
-def read_examples(path: Path) -> list[Read]:
-    """Return what a file holds.
-
-    Raises
-    ------
-    PolyqaError
-        If it cannot be read, or holds no examples.
-    """
-    try:
-        made = [Read(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError, TypeError) as error:
-        raise PolyqaError(f"{path} cannot be read as examples: {error}.") from error
-    if not made:
-        raise PolyqaError(f"{path} holds no examples. Make some with python -m lab.training.passages.")
-    return made
-
-
 def main(
     out: Annotated[Path, typer.Option(help="JSON lines to write.")],
     squad: Annotated[list[Path] | None, typer.Option(help="SQuAD 2.0 file; repeat for more.")] = None,
@@ -199,14 +181,14 @@ def main(
     seed: Seed = 0,
 ) -> None:
     """Make examples for the reader of passages."""
-    left_out = {normalize_answer(one.question) for source in held or () for one in load_questions(source)}
+    left_out = held_out(held or ())
     chance = random.Random(seed)
     made = of_namesakes(load("spanwise"))
     for path in squad or ():
-        made += of_paragraphs(read_squad(path), path.stem, chance)
+        made += of_paragraphs(not_held(read_squad(path), left_out), path.stem, chance)
     for path in paragraphs or ():
         examples = read_paragraphs(path, least_confidence=0.9, translated=0.5, seed=seed)
-        made += of_paragraphs(examples, path.name.partition(".")[0], chance)
+        made += of_paragraphs(not_held(examples, left_out), path.name.partition(".")[0], chance)
     if periods is not None:
         made += of_periods((json.loads(line) for _, line in read_lines(periods)), chance)
     if documents is not None:
@@ -217,7 +199,7 @@ def main(
         made += of_readings(load("spanwise", index=index), drawn, chance)
     kept = [one for one in made if one is not None and normalize_answer(one.question) not in left_out]
     chance.shuffle(kept)
-    write_atomically(out, "".join(f"{json.dumps(asdict(one), ensure_ascii=False)}\n" for one in kept))
+    write_rows(out, kept)
     typer.echo(f"{len(kept):,} examples, {sum(bool(one.answers) for one in kept):,} with answers: {out}")
 
 

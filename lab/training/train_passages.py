@@ -3,9 +3,7 @@
 A GPU does it in eight minutes (H100, 31,000 tokens a second); a machine without one would take days.
 """
 
-import json
 import random
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,9 +23,9 @@ from polyqa.signatures import ReadPassage
 
 from .commands import draw_curve, run_command
 from .loop import LOG
-from .lora import add_lora, load_gguf, write_lora
-from .passages import Read, read_examples
-from .train_verifier import rate_at
+from .lora import add_lora, fit, load_gguf, write_lora
+from .passages import Read
+from .rows import read_rows
 
 _RANK, _ALPHA = 8, 16.0
 _TOKENS = 10_000  # of a step: about 40 examples
@@ -78,27 +76,6 @@ def loss_of(model: Any, batch: Sequence[Told]) -> Tensor:
     return (losses * weights).sum() / weights.sum()
 
 
-def train(model: Any, told: Sequence[Told], folder: Path, *, epochs: int, rate: float, seed: int) -> None:
-    """Train the weights that may change; each step's loss and rate are logged."""
-    chance, started = random.Random(seed), time.monotonic()
-    weights = [weight for weight in model.parameters() if weight.requires_grad]
-    optimizer = torch.optim.AdamW(weights, betas=(0.9, 0.98), weight_decay=0.0)
-    step, seen = 0, 0
-    model.train()
-    with (folder / LOG).open("w", encoding="utf-8") as log:
-        for batch in (batch for _ in range(epochs) for batch in batches(told, chance)):
-            loss = loss_of(model, batch)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(weights, 1.0)
-            for group in optimizer.param_groups:
-                group["lr"] = rate_at(seen / (epochs * len(told)), step, rate)
-            optimizer.step()
-            optimizer.zero_grad()
-            step, seen = step + 1, seen + len(batch)
-            row = {"step": step, "loss": loss.item(), "rate": group["lr"]}
-            log.write(json.dumps({**row, "seconds": round(time.monotonic() - started, 1)}) + "\n")
-
-
 def main(
     examples: Annotated[Path, typer.Option("--train", help="Examples, made by lab.training.passages.")],
     out: Annotated[Path, typer.Option(help="Folder for the weights and the log.")],
@@ -109,14 +86,16 @@ def main(
 ) -> None:
     """Train a reader of passages."""
     torch.manual_seed(seed)
-    path, read = model_file(model), read_examples(examples)
+    path, read = model_file(model), read_rows(examples, Read, "examples", "lab.training.passages")
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
     told = [one for example in read if len((one := Told(tokenizer, example)).ids) <= _LONGEST]
     out.mkdir(parents=True, exist_ok=True)
     device, dtype = ("cuda", torch.bfloat16) if torch.cuda.is_available() else ("cpu", torch.float32)
     trained = load_gguf(path, device, dtype)
     added = add_lora(trained, rank=_RANK, alpha=_ALPHA)
-    train(trained, told, out, epochs=epochs, rate=rate, seed=seed)
+    chance = random.Random(seed)
+    steps = (batch for _ in range(epochs) for batch in batches(told, chance))
+    fit(trained, ((loss_of(trained, batch), len(batch)) for batch in steps), epochs * len(told), out / LOG, rate)
     write_lora(added, _ALPHA, out / "lora.gguf", "polyqa read-passage")
     draw_curve(out / LOG, out / "curve.svg", "Reader of passages")
 

@@ -3,10 +3,7 @@
 A GPU does it in three minutes (H100, 30,000 tokens a second); a machine without one would take days.
 """
 
-import json
-import math
 import random
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -27,14 +24,13 @@ from polyqa.programs.finding_examples import finding_demos
 from polyqa.signatures import VerifyFinding
 
 from .commands import draw_curve, run_command
-from .findings import Labelled, read_findings
+from .findings import Labelled
 from .loop import LOG
-from .lora import add_lora, last_states, load_gguf, packed, write_lora
+from .lora import add_lora, fit, last_states, load_gguf, packed, write_lora
+from .rows import read_rows
 
 _LENGTH, _ROWS = 2048, 4  # tokens of a row, rows of a step: about 90 findings
 _RANK, _ALPHA, _DROPOUT = 8, 16.0, 0.05
-_WARMUP = 20  # steps
-_LEAST = 0.05  # of the highest rate, at the end
 
 
 class Way(StrEnum):
@@ -69,11 +65,6 @@ def _messages(question: str, finding: str, demos: Sequence[dict[str, Any]] = ())
     return messages
 
 
-def rate_at(progress: float, step: int, highest: float) -> float:
-    """Return the learning rate at a share of the run: a rise over the first steps, then a cosine."""
-    return highest * min(1, (step + 1) / _WARMUP) * (_LEAST + (1 - _LEAST) * (1 + math.cos(math.pi * progress)) / 2)
-
-
 class Verifier:
     """A model with weights in training."""
 
@@ -82,7 +73,6 @@ class Verifier:
         self.device, dtype = ("cuda", torch.bfloat16) if torch.cuda.is_available() else ("cpu", torch.float32)
         self.model = load_gguf(path, self.device, dtype)
         self.added = add_lora(self.model, rank=_RANK, alpha=_ALPHA, dropout=_DROPOUT)
-        self.weights = [weight for weight in self.model.parameters() if weight.requires_grad]
 
     def logits(
         self, findings: Sequence[Labelled], order: Sequence[int], way: Way = Way.TRAINED
@@ -97,30 +87,19 @@ class Verifier:
             yield states.float() @ self.model.lm_head.weight.float().T, batch.examples
 
     def train(self, findings: Sequence[Labelled], folder: Path, *, epochs: int, rate: float, seed: int) -> None:
-        """Train on findings; each step's loss and rate are logged."""
-        chance, started = random.Random(seed), time.monotonic()
+        """Train on findings; see `lora.fit`."""
         labels = torch.tensor([self.prompts.yes if one.right else self.prompts.no for one in findings])
         counts = torch.tensor([one.weight for one in findings])
-        optimizer = torch.optim.AdamW(self.weights, betas=(0.9, 0.98), weight_decay=0.0)
-        step, seen = 0, 0
-        self.model.train()
-        with (folder / LOG).open("w", encoding="utf-8") as log:
+
+        def losses() -> Iterator[tuple[torch.Tensor, int]]:
+            chance = random.Random(seed)
             for _ in range(epochs):
-                order = chance.sample(range(len(findings)), len(findings))
-                for logits, which in self.logits(findings, order):
+                for logits, which in self.logits(findings, chance.sample(range(len(findings)), len(findings))):
                     weight = counts[which].to(self.device)
-                    losses = F.cross_entropy(logits, labels[which].to(self.device), reduction="none")
-                    loss = (losses * weight).sum() / weight.sum()
-                    loss.backward()
-                    norm = torch.nn.utils.clip_grad_norm_(self.weights, 1.0)
-                    for group in optimizer.param_groups:
-                        group["lr"] = rate_at(seen / (epochs * len(findings)), step, rate)
-                    if torch.isfinite(norm):  # attention with a mask gives NaN once in some hundred steps on the GPU
-                        optimizer.step()
-                    optimizer.zero_grad()
-                    step, seen = step + 1, seen + len(which)
-                    row = {"step": step, "loss": loss.item(), "rate": group["lr"]}
-                    log.write(json.dumps({**row, "seconds": round(time.monotonic() - started, 1)}) + "\n")
+                    each = F.cross_entropy(logits, labels[which].to(self.device), reduction="none")
+                    yield (each * weight).sum() / weight.sum(), len(which)
+
+        fit(self.model, losses(), epochs * len(findings), folder / LOG, rate)
 
     def odds(self, findings: Sequence[Labelled], way: Way) -> NDArray[np.float64]:
         """Return the log odds of Yes for each finding."""
@@ -146,6 +125,11 @@ def compared(findings: Sequence[Labelled], odds: Mapping[Way, NDArray[np.float64
     return Table(heads=["questions of", "n", "findings", "right", *odds], rows=rows)
 
 
+def read_labelled(path: Path) -> list[Labelled]:
+    """Return the findings of a file; see `rows.read_rows`."""
+    return read_rows(path, Labelled, "findings", "lab.training.findings")
+
+
 def main(
     train: Annotated[Path, typer.Option(help="Findings to train on, made by lab.training.findings.")],
     out: Annotated[Path, typer.Option(help="Folder for the weights, the log and the report.")],
@@ -159,8 +143,8 @@ def main(
     """Train a verifier of findings."""
     torch.manual_seed(seed)
     out.mkdir(parents=True, exist_ok=True)
-    path, findings = model_file(model), read_findings(train)
-    held = [] if evaluate is None else read_findings(evaluate)
+    path, findings = model_file(model), read_labelled(train)
+    held = [] if evaluate is None else read_labelled(evaluate)
     verifier = Verifier(path)
     verifier.train(findings, out, epochs=epochs, rate=rate, seed=seed)
     write_lora(verifier.added, _ALPHA, out / "lora.gguf", "polyqa verify-finding")

@@ -9,11 +9,10 @@ import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from lab.training.loop import LOG
-from lab.training.lora import add_lora
-from lab.training.passages import Read, of_documents, of_paragraphs, of_periods, read_by, read_examples
+from lab.training.lora import add_lora, fit
+from lab.training.passages import Read, of_documents, of_paragraphs, of_periods, read_by
 from lab.training.squad import Example
-from lab.training.train_passages import Told, batches, loss_of, train
-from polyqa.base.errors import PolyqaError
+from lab.training.train_passages import Told, batches, loss_of
 from polyqa.base.values import Passage
 
 SHIP = Passage(pid="1", title="RMS Titanic", text="She was launched on 31 May\n1911 in Belfast. She sank in 1912.")
@@ -65,14 +64,6 @@ def test_a_document_says_what_it_says_and_noise_says_nothing(tmp_path: Path) -> 
     assert [one and one.answers for one in made] == [["1911"], ["1950"], []]
 
 
-@pytest.mark.parametrize("content", ["", "no JSON", '{"question": "Who?"}'])
-def test_a_file_without_examples_is_refused(tmp_path: Path, content: str) -> None:
-    file = tmp_path / "examples.jsonl"
-    file.write_text(content)
-    with pytest.raises(PolyqaError, match="examples"):
-        read_examples(file)
-
-
 class Letters:
     """A tokenizer of letters."""
 
@@ -115,7 +106,7 @@ def test_it_learns_what_is_to_be_written_and_nothing_else(tmp_path: Path) -> Non
     )
     before = model.model.layers[0].mlp.up_proj.weight.detach().clone()
     add_lora(model, rank=8, alpha=16.0)
-    train(model, some, tmp_path, epochs=60, rate=0.02, seed=0)
+    fit(model, ((loss_of(model, some), 2) for _ in range(60)), 120, tmp_path / LOG, 0.02)
     losses = [json.loads(line)["loss"] for line in (tmp_path / LOG).read_text().splitlines()]
     assert losses[-1] < losses[0] / 2
     assert torch.equal(before, model.model.layers[0].mlp.up_proj.layer.weight)

@@ -8,9 +8,9 @@ import pytest
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from lab.training.findings import Labelled, labelled, read_findings, without
-from lab.training.lora import MATRICES, add_lora, last_states, packed, write_lora
-from lab.training.train_verifier import Prompts, rate_at
+from lab.training.findings import Labelled, labelled, without
+from lab.training.lora import MATRICES, add_lora, last_states, packed, rate_at, write_lora
+from lab.training.train_verifier import Prompts
 from polyqa import load
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
@@ -98,14 +98,6 @@ def test_what_is_held_out_is_not_trained_on() -> None:
     made = [Labelled("Who?", "A | B. | B", True, "x"), Labelled("Who?", "A | B. | B", False, "y")]
     made += [Labelled("When?", "A | 1. | 1", True, "x"), Labelled("How?", "A" * 1000, True, "x")]
     assert without(made, ["when"], random.Random(0)) == [made[0]]
-
-
-@pytest.mark.parametrize("content", ["", "no JSON", '{"question": "Who?"}'])
-def test_a_file_without_findings_is_refused(tmp_path: Path, content: str) -> None:
-    file = tmp_path / "findings.jsonl"
-    file.write_text(content)
-    with pytest.raises(PolyqaError, match="findings"):
-        read_findings(file)
 
 
 def test_the_rate_rises_and_falls() -> None:
