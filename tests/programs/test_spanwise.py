@@ -20,7 +20,7 @@ from polyqa.models.spans import Span
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import Spanwise
 from polyqa.programs.citation import LESS_CERTAIN
-from polyqa.programs.findings import PROMPTED, TUNED, Finding, Weights
+from polyqa.programs.findings import PROMPTED, READ, TUNED, Finding, Weights
 from polyqa.programs.passages_read import READING
 from polyqa.programs.spanwise import NOTHING_FOUND, VERIFYING, _complete
 
@@ -170,6 +170,14 @@ def test_certainty_is_a_probability(certainty: float) -> None:
 def test_a_probability_rises_with_each_sign() -> None:
     low, high = Finding(FILM, 0, "1953", 0.7, -3.0), Finding(FILM, 0, "1953", 1.0, 3.0)
     assert 0 < low.probability(0.2) < low.probability(0.9) < high.probability(0.9) < high.probability(1.0) < 1
+
+
+def test_other_passages_with_the_same_answer_make_a_copied_one_likelier() -> None:
+    one, two, three, four = (
+        Finding(FILM, 0, "1953", 1.0, 0.0, supporters).probability(0.5, READ) for supporters in range(4)
+    )
+    assert one < two < three == four
+    assert Finding(FILM, 0, "1953", 1.0, 0.0, 3).probability(0.5) == Finding(FILM, 0, "1953", 1.0, 0.0).probability(0.5)
 
 
 class Sure:
@@ -325,6 +333,17 @@ def test_a_model_that_was_trained_to_copies_answers_out_of_passages() -> None:
     }
     assert all((one.config.extensions or {})["metadata"] == READING["config"]["metadata"] for one in reads)
     assert "lora" not in (told.config.extensions or {}).get("metadata", {})
+
+
+def test_passages_far_from_the_best_one_are_not_read() -> None:
+    engine = Copies({"": ("1953", 0.5)})
+    lm = RecentLM("tests/copies", engine=engine, cache=False)
+    lm.gives_probabilities = lm.reads_passages = True
+    with dspy.context(lm=lm):
+        program(FILM, SHIP, NAMELESS, FILMS, OLDER)(question=QUESTION)  # the last one has 0.6 of the first one's score
+    read = [text for one in engine.requests if "## passage\n" in (text := one.messages[-1].text or "")]
+    assert any(NAMELESS.text in text for text in read)
+    assert not any(OLDER.text in text for text in read)
 
 
 FILMS = Passage(pid="films", title="Alice (2010 film)", text="Johnny Depp plays the Hatter. It came out in 2010.")
