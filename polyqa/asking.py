@@ -27,6 +27,7 @@ from polyqa.replies.long_answers import tells_nothing
 from .confidence import confidence
 from .language_models import Models, shared_reader
 from .loading import checked_program, default_program, index_of, warm_up
+from .spelling import AsRead, as_read
 from .standing import CLOSEST, LEAST, Standing, standing_of, unanswered, unsure
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ class Result:
     Attributes
     ----------
     question, answer
-        What was asked, and the long-form answer.
+        What was asked, as it was read, and the long-form answer.
+    respelled
+        Words of the question that stand nowhere in the corpus, and what each was read as, see `polyqa.spelling`.
     interpretations
         The readings with their short answers; ``pid`` names the passage in ``passages``. Empty if the question is not
         answered.
@@ -101,6 +104,7 @@ class Result:
     standing: Standing = "answered"
     full_answer: str = field(default="", repr=False)
     doubtful: Sequence[Interpretation] = ()
+    respelled: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def clarification(self) -> "Clarification | None":
@@ -195,6 +199,7 @@ class Result:
         """Return the result as JSON data; the messages of the calls are left out, their number stays."""
         own = {
             "question": self.question,
+            "respelled": dict(self.respelled),
             "standing": self.standing,
             "answered": self.standing == "answered" and not self.asked_back,
             "clarification": None if self.clarification is None else self.clarification.to_dict(),
@@ -293,9 +298,10 @@ def ask(
     model = Models(lm).answering()
     loaded, name = ready_program(default_program(model) if program is None else program, index, settings)
     warm_up(loaded, model)
+    read = as_read(question, loaded)
     with recording(model, loaded) as recorder:
-        prediction = loaded(question=question)
-    result = result_of(question, prediction, name, loaded, model, recorder, min_confidence)
+        prediction = loaded(question=read.question)
+    result = result_of(read, prediction, name, loaded, model, recorder, min_confidence)
     return asking_back(result) if ask_back else result
 
 
@@ -315,9 +321,10 @@ async def aask(
     model = Models(lm).answering()
     loaded, name = ready_program(default_program(model) if program is None else program, index, settings)
     await asyncio.to_thread(warm_up, loaded, model)
+    read = await asyncio.to_thread(as_read, question, loaded)
     with recording(model, loaded) as recorder:
-        prediction = await loaded.acall(question=question)
-    result = await asyncio.to_thread(result_of, question, prediction, name, loaded, model, recorder, min_confidence)
+        prediction = await loaded.acall(question=read.question)
+    result = await asyncio.to_thread(result_of, read, prediction, name, loaded, model, recorder, min_confidence)
     return asking_back(result) if ask_back else result
 
 
@@ -337,7 +344,7 @@ def ready_program(
 
 
 def result_of(
-    question: str,
+    read: AsRead,
     prediction: dspy.Prediction,
     name: str,
     program: dspy.Module,
@@ -349,8 +356,8 @@ def result_of(
 
     Parameters
     ----------
-    question, prediction
-        What was asked, and the program's prediction.
+    read, prediction
+        What was asked, as it was read, and the program's prediction.
     name, program
         The program, and what the result calls it.
     model
@@ -365,7 +372,8 @@ def result_of(
     told = _told_confidence(fields)
     return _weighed(
         Result(
-            question=question,
+            question=read.question,
+            respelled=read.respelled,
             answer=fields.pop("answer"),
             interpretations=fields.pop("interpretations"),
             passages=fields.pop("passages"),

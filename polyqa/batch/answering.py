@@ -35,6 +35,7 @@ from polyqa.lm.reply_cache import bound_cache
 from polyqa.loading import checked_program, default_program, index_of, warm_up
 from polyqa.programs.registry import most_calls
 from polyqa.question_sets import Questions
+from polyqa.spelling import as_read
 
 from .asked import Asked, Given, read_asked
 
@@ -154,11 +155,11 @@ class Answerer:
         """Return the line of a question, without its id."""
         recorder = Recorder()
         try:
-            question = check_question(asked.question)
+            read = await asyncio.to_thread(as_read, check_question(asked.question), self.program)
             with recording(self.lm, self.program) as recorder:
-                prediction = await self.program.acall(question=question)
+                prediction = await self.program.acall(question=read.question)
             result = await asyncio.to_thread(
-                result_of, question, prediction, self.label, self.program, self.lm, recorder, self.min_confidence
+                result_of, read, prediction, self.label, self.program, self.lm, recorder, self.min_confidence
             )
             return {**result.to_dict(), "question": asked.question}
         except Exception as error:

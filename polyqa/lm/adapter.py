@@ -198,11 +198,15 @@ def _with_grammar(
 ) -> dict[str, Any]:
     """Return the settings of a call with the grammar of its replies, for a language model that takes one.
 
-    Where the probabilities of a label are asked for, the label is read from them, whatever else a reply says.
+    Where the probabilities of a label are asked for, the label is read from them, whatever else a reply says. To one
+    whose ``takes_grammar`` was set to False no grammar goes, not even that of a predictor.
     """
     given = {**getattr(lm, "kwargs", {}), **settings}
     extra = given.get("metadata") or {}
-    if not getattr(lm, "takes_grammar", False) or given.get("logprobs") or "grammar" in extra:
+    takes = getattr(lm, "takes_grammar", None)
+    if takes is False and "grammar" in extra:
+        return {**settings, "metadata": {name: value for name, value in extra.items() if name != "grammar"}}
+    if not takes or given.get("logprobs") or "grammar" in extra:
         return settings
 
     from .grammar import reply_grammar  # few language models take one

@@ -134,7 +134,7 @@ def sure_of(result: "Result") -> list[str]:
 
 def cautions(result: "Result") -> list[str]:
     """Return what a reader should know before trusting a result, a line each."""
-    lines = []
+    lines = [f"“{typed}” stands nowhere in the corpus; read as “{word}”." for typed, word in result.respelled.items()]
     if result.lm == MODEL_NAME and (language := foreign_language(result.question)):
         lines.append(f"The question looks {language}: {MODELS_READ}")
     if result.faults:

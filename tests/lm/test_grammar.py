@@ -201,6 +201,7 @@ def extensions(request: Request) -> Any:
         (True, {"metadata": {"grammar": "mine"}}, {"metadata": {"grammar": "mine"}}),
         (True, {"logprobs": True}, {"metadata": {"user": "me"}}),
         (False, {}, {"metadata": {"user": "me"}}),
+        (False, {"metadata": {"user": "me", "grammar": "mine"}}, {"metadata": {"user": "me"}}),
     ],
 )
 def test_only_who_takes_a_grammar_gets_one(takes: bool, config: dict[str, Any], sent: object) -> None:

@@ -1,0 +1,81 @@
+import random
+
+import dspy
+import pytest
+
+import polyqa
+from polyqa.evaluation.loading import load_questions
+from polyqa.reports.result import cautions
+from polyqa.spelling import as_read
+
+QUESTIONS = [one.question for one in load_questions("homonyms/dev")]
+
+
+@pytest.fixture(scope="module")
+def program() -> dspy.Module:
+    return polyqa.load("rac")
+
+
+def slip(question: str, draw: random.Random) -> str:
+    """Exchange two neighbouring letters within one of the longer words."""
+    words = question.split(" ")
+    at = draw.choice([at for at, word in enumerate(words) if len(word) >= 6 and word.isalpha()] or [0])
+    first = draw.randrange(1, len(words[at]) - 1)
+    word = words[at]
+    words[at] = word[:first] + word[first + 1 : first + 2] + word[first] + word[first + 2 :]
+    return " ".join(words)
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("When did Titanik come out?", "When did Titanic come out?"),
+        ("who directd titanic?", "who directed titanic?"),
+        ("Who foundedd Alexandria?", "Who founded Alexandria?"),
+        ("Who founded Alexandrai?", "Who founded Alexandria?"),
+    ],
+)
+def test_a_letter_more_less_changed_or_exchanged_is_mended(program: dspy.Module, typed: str, read: str) -> None:
+    mended = as_read(typed, program)
+    assert mended.question == read
+    assert len(mended.respelled) == 1
+
+
+def test_most_exchanged_letters_are_mended_and_right_questions_stay(program: dspy.Module) -> None:
+    draw = random.Random(5)
+    wrong = {slip(question, draw): question for question in QUESTIONS}
+    assert sum(as_read(typed, program).question == question for typed, question in wrong.items()) >= 45
+    assert [as_read(question, program).question for question in QUESTIONS] == QUESTIONS
+
+
+@pytest.mark.parametrize(
+    "question", ["When did Zanzibar join?", "Who is Kim?", "How many in 19122?", "Who founded Pertha2?"]
+)
+def test_what_is_short_far_or_a_number_stays(program: dspy.Module, question: str) -> None:
+    assert as_read(question, program).question == question
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("when did titanic come out", "when did titanic come out?"),
+        ("When did Titanic come out ?", "When did Titanic come out ?"),
+        ("Tell me about Titanic", "Tell me about Titanic"),
+        ("titanic release date", "titanic release date"),
+    ],
+)
+def test_a_question_gets_its_mark(program: dspy.Module, typed: str, read: str) -> None:
+    assert as_read(typed, program).question == read
+
+
+def test_without_an_index_nothing_is_mended() -> None:
+    assert as_read("Who directd Titanik", polyqa.load("closed-book")).question == "Who directd Titanik?"
+
+
+def test_the_answer_says_what_was_read(program: dspy.Module) -> None:
+    result = polyqa.ask("When did Titanik come out", program=program)
+    same = polyqa.ask("When did Titanic come out?", program=program)
+    assert (result.question, result.answer) == (same.question, same.answer)
+    assert result.to_dict()["respelled"] == {"Titanik": "Titanic"}
+    assert cautions(result) == ["“Titanik” stands nowhere in the corpus; read as “Titanic”."]
+    assert not cautions(same)
