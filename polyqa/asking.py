@@ -16,6 +16,7 @@ from polyqa.base.text import SURROGATE, in_paragraphs
 from polyqa.base.values import Coverage, Interpretation, Passage, Sources, pop_sources
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine
+from polyqa.extractive.answer_kinds import asks_yes_or_no
 from polyqa.lm.assigned import names_of, own_lms
 from polyqa.lm.attempts import FailedCall
 from polyqa.lm.recorder import Call, Recorder, recording
@@ -28,7 +29,7 @@ from .confidence import confidence
 from .language_models import Models, shared_reader
 from .loading import checked_program, default_program, index_of, warm_up
 from .spelling import AsRead, as_read
-from .standing import CLOSEST, LEAST, Standing, standing_of, unanswered, unsure
+from .standing import CLOSEST, LEAST, Standing, standing_of, unanswered, unjudged, unnamed, unsure
 
 if TYPE_CHECKING:
     from .asking_back import Clarification
@@ -419,7 +420,7 @@ def _weighed(result: Result, program: dspy.Module, least: float | None, told: Se
     sure = confidence(result.question, readings, passages, shared_reader()) if told is None else list(told)
     if least is None:
         least = LEAST if result.lm == MODEL_NAME else 0.0
-    standing = standing_of(sure, least)
+    standing = "unanswered" if _cannot_judge(result, passages) else standing_of(sure, least)
     result = replace(result, confidence=sure, standing=standing)
     if standing == "answered":
         return _apart(result, program)
@@ -428,7 +429,9 @@ def _weighed(result: Result, program: dspy.Module, least: float | None, told: Se
     if not passages:  # VERDICT reports those of its readings alone
         passages = list(result.extra.get("universe") or ())[:CLOSEST]
     surest = max((one for one in sure if one is not None), default=0.0)
-    if surest < LEAST:
+    if _cannot_judge(result, passages):
+        said = unjudged(result.question, passages, shared_reader())
+    elif surest < LEAST:
         said = unanswered(result.question, index, passages, shared_reader())
     else:  # only the caller's own bar withholds it
         said = f"No answer is sure enough: the surest has a confidence of {surest:.2f}, and {least:g} is asked for."
@@ -436,6 +439,12 @@ def _weighed(result: Result, program: dspy.Module, least: float | None, told: Se
     if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):
         said = f"{said}\nWithout naming a passage, {result.lm} says: {result.answer}"
     return replace(_keeping(result, program, []), answer=said, passages=passages)
+
+
+def _cannot_judge(result: Result, passages: Sequence[Passage]) -> bool:
+    """Return whether a yes or a no is asked of the embedded engine, about what the passages mention."""
+    asked = result.lm == MODEL_NAME and asks_yes_or_no(result.question)
+    return asked and bool(passages) and not unnamed(result.question, passages)
 
 
 def _apart(result: Result, program: dspy.Module) -> Result:

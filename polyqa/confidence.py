@@ -1,10 +1,12 @@
 """How sure one can be of a reading: what the embedded reader makes of its passage, and whether that is about it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp
 
 from polyqa.base.values import Interpretation, Passage
+from polyqa.extractive.answer_kinds import asks_yes_or_no
 from polyqa.metrics.text import content_words, holds, names_and_numbers, normalize_answer, several, stems, without_marks
 from polyqa.models import SpanReader
 from polyqa.models.spans import Reading
@@ -13,6 +15,10 @@ _LEAST_MARGIN, _MOST_MARGIN = -6.0, 8.0
 _MOST_MISSING = 3
 SPANS = 5
 """How many spans of a passage are looked at."""
+# Taken for the margin of a "Yes" or "No", which a language model reads out of the passage and this reader cannot. Not
+# fitted: with it, what decides is whether the passage has the names and most of the words of the question.
+_UNREAD = 2.0
+_SAYS_YES_OR_NO = re.compile(r"(?:yes|no)\b", re.I)
 
 BIAS = -1.888
 WEIGHTS = {"asked": 0.292, "missing": -0.97, "worded": 2.207}
@@ -28,7 +34,7 @@ class Signs:
     asked
         The reader's score of the answer in the cited passage, asked the user's question, less that of no answer: a
         difference of sums of two logits, in [-6, 8]. Of the last of the best `SPANS` spans if the answer is none of
-        them.
+        them; 2 of a "Yes" or "No", for which the reader does not look.
     missing
         How many names and numbers of the question do not stand in the passage, at most 3.
     worded
@@ -52,7 +58,7 @@ def confidence(
     """Return how likely each reading is right, in [0, 1].
 
     ``None`` for one that the reader cannot judge: it cites no passage, or its answer does not stand in the passage word
-    for word, as "Yes" and sums do not.
+    for word, as sums do not. Of the "Yes" or "No" to a question that wants one the question's words alone speak.
     """
     found = signs(question, readings, passages, reader)
     return [None if one is None else one.probability for one in found]
@@ -63,21 +69,25 @@ def signs(
 ) -> list[Signs | None]:
     """Return what speaks for each reading; ``None`` for one whose answer stands in no passage. One batch is read."""
     texts = {passage.pid: passage.indexed_text for passage in passages}
-    judged = [reading.pid in texts and _stands(reading.answer, texts[reading.pid]) for reading in readings]
-    cited = dict.fromkeys(texts[one.pid or ""] for one, known in zip(readings, judged, strict=True) if known)
-    read = dict(zip(cited, reader.read([(question, text) for text in cited], keep=SPANS), strict=True))
+    yes_or_no = asks_yes_or_no(question)
+    says = [yes_or_no and bool(_SAYS_YES_OR_NO.match(reading.answer)) for reading in readings]
+    stands = [reading.pid in texts and _stands(reading.answer, texts[reading.pid]) for reading in readings]
+    places = [texts.get(reading.pid or "", "") for reading in readings]
+    to_read = dict.fromkeys(text for text, known, said in zip(places, stands, says, strict=True) if known and not said)
+    read = dict(zip(to_read, reader.read([(question, text) for text in to_read], keep=SPANS), strict=True))
+
+    def signs_of(answer: str, text: str, said: bool) -> Signs:
+        margin = _UNREAD if said else _margin(answer, read[text])
+        return Signs(clipped(margin), missing(question, text), share(content_words(question), text))
+
     return [
-        _signs(question, one.answer, texts[one.pid or ""], read[texts[one.pid or ""]]) if known else None
-        for one, known in zip(readings, judged, strict=True)
+        signs_of(reading.answer, text, said) if text and (known or said) else None
+        for reading, text, known, said in zip(readings, places, stands, says, strict=True)
     ]
 
 
 def _stands(answer: str, text: str) -> bool:
     return any(holds(text, part, without_marks) for part in several(answer))
-
-
-def _signs(question: str, answer: str, text: str, read: Reading) -> Signs:
-    return Signs(clipped(_margin(answer, read)), missing(question, text), share(content_words(question), text))
 
 
 def clipped(margin: float) -> float:

@@ -7,6 +7,7 @@ from typing import Literal
 from polyqa.base.text import counted
 from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.extractive import MODEL_NAME
 from polyqa.extractive.planted import as_evidence
 from polyqa.metrics.text import around, names_and_numbers, sentence_at, stems
 from polyqa.models import SpanReader
@@ -62,6 +63,17 @@ def unanswered(question: str, index: ColBERTIndex | None, passages: Sequence[Pas
     if not all_lacking and (quoted := closest(question, passages, reader)):
         lines += ["The closest sentences:", *quoted]
     return "\n".join([*lines, "Try other words, another index or another language model."])
+
+
+def unjudged(question: str, passages: Sequence[Passage], reader: SpanReader) -> str:
+    """Return what the embedded engine says to a question that wants a yes or a no: what comes closest, quoted."""
+    return "\n".join(
+        [
+            f"{MODEL_NAME} quotes passages and cannot say yes or no. The closest sentences:",
+            *closest(question, passages, reader),
+            "Ask who, what, when or where, or ask a language model (--lm).",
+        ]
+    )
 
 
 def unnamed(question: str, passages: Sequence[Passage]) -> list[str]:

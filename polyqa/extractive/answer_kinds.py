@@ -15,6 +15,11 @@ _ASKED = re.compile(
     r"|(?P<person>who(?:m|se)?)"
     r"|(?P<place>where|(?:what|which) (?:country|city|state|place|town|river|continent)))\b"
 )
+_YES_OR_NO = re.compile(
+    r"(?!.*\b(?:who|whom|whose|what|when|where|which|why|how)\b)"
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|isn't|aren't|wasn't|didn't|doesn't)\s",
+    re.I | re.S,
+)
 _TIME_WORD = re.compile(r"\b(?:century|today|now|present|spring|summer|autumn|fall|winter)\b", re.I)
 _NUMBER_WORD = re.compile(
     r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
@@ -33,6 +38,15 @@ def answer_kind(question: str) -> AnswerKind:
     """Return what kind of answer a question asks for, by its question words."""
     found = _ASKED.search(question.lower())
     return found.lastgroup if found else "other"  # type: ignore[return-value]
+
+
+def asks_yes_or_no(question: str) -> bool:
+    """Return whether a question wants a yes or a no; a polite one, "Can you tell me who …", does not.
+
+    >>> asks_yes_or_no("Did Titanic sink in 1912?"), asks_yes_or_no("Do you know when Titanic sank?")
+    (True, False)
+    """
+    return bool(_YES_OR_NO.match(question))
 
 
 def fits_kind(answer: str, kind: AnswerKind) -> bool:

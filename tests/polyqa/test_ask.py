@@ -1,4 +1,32 @@
+import dspy
+import pytest
+
 import polyqa
+from polyqa.base.values import Interpretation, Passage
+
+
+class SaysYes(dspy.Module):
+    """A program whose language model says yes, from a passage."""
+
+    def forward(self, question: str) -> dspy.Prediction:
+        passage = Passage(pid="ship", title="RMS Titanic", text="The Titanic sank in April 1912.")
+        reading = Interpretation(question=question, answer="Yes", pid="ship")
+        return dspy.Prediction(answer="Yes, she did.", interpretations=[reading], passages=[passage])
+
+
+def test_a_yes_of_a_language_model_is_an_answer_and_the_embedded_engine_quotes() -> None:
+    asked = "Did the Titanic sink in 1912?"
+    result = polyqa.ask(asked, program=SaysYes(), lm=dspy.LM("openai/other"))
+    assert (result.standing, result.answer) == ("answered", "Yes, she did.")
+    quoted = polyqa.ask(asked, program="rac")
+    assert (quoted.standing, quoted.interpretations) == ("unanswered", ())
+    assert quoted.answer.startswith("polyqa/extractive quotes passages and cannot say yes or no.")
+    assert "15 April 1912" in quoted.answer
+
+
+@pytest.mark.parametrize("question", ["Did the Berenike sink in 1912?", "Do you know when Titanic came out?"])
+def test_what_nothing_mentions_and_a_polite_question_are_answered_as_others_are(question: str) -> None:
+    assert "cannot say yes or no" not in polyqa.ask(question, program="rac").answer
 
 
 def test_what_the_embedded_engine_passes_over_is_told_with_the_answer() -> None:

@@ -42,6 +42,22 @@ def test_what_the_reader_cannot_judge_has_no_confidence(reader: Reader) -> None:
     assert confidence(WHEN, cannot, [FILM], reader) == [None, None, None]
 
 
+def test_of_a_yes_the_words_of_the_question_speak(reader: Reader) -> None:
+    asked = "Did Solaris come out on 20 March 1972?"
+    yes, no, cited_nowhere, other = confidence(
+        asked,
+        [reading(asked, "Yes, it did."), reading(asked, "No"), reading(asked, "Yes", None), reading(asked, "1972")],
+        [FILM],
+        reader,
+    )
+    assert yes == no is not None
+    assert cited_nowhere is None
+    assert other is not None
+    (elsewhere,) = confidence("Did Solaris 4 come out in Berlin?", [reading(asked, "Yes")], [FILM], reader)
+    assert elsewhere is not None
+    assert elsewhere < 0.5 < yes
+
+
 def test_several_answers_in_one_count_if_one_of_them_stands_there(reader: Reader) -> None:
     (several,) = signs(WHEN, [reading(WHEN, "1971; 20 March 1972")], [FILM], reader)
     assert several is not None
