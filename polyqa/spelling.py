@@ -1,4 +1,4 @@
-"""What a question is read as: with its question mark, and without the slips that the corpus shows to be slips."""
+"""What a question is read as: with its question mark and capitals, without slips that the corpus shows to be slips."""
 
 import re
 from collections import Counter
@@ -9,6 +9,7 @@ import dspy
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.metrics.text import content_words, split_title
 from polyqa.models import Reader
 from polyqa.replies.lists import asks_at_once
 
@@ -19,6 +20,7 @@ _WORD = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)")
 # Letters. Over three corpora 19 of 580 questions of the others had a right word changed, most often a short name; with
 # six letters and the same first one 7 are left. Of 82 slips in words as long 76 are mended.
 _SHORTEST = 6
+_TITLES = 20  # of the first passages, in which names are looked for
 _LOOKED_AT = 200  # passages in which the right word is looked for
 
 
@@ -29,7 +31,8 @@ class AsRead:
     Attributes
     ----------
     question
-        With a question mark if it begins as questions do, and with its misspelt words mended.
+        With a question mark if it begins as questions do, with the capitals of names if it has none at all, and with
+        its misspelt words mended.
     respelled
         Each misspelt word, and what it was read as.
     """
@@ -58,11 +61,23 @@ def as_read(question: str, program: dspy.Module) -> AsRead:
     index, reader = index_of(program), shared_reader()
     if index is None or not isinstance(reader, Reader):
         return AsRead(question)
+    question = _with_capitals(question, index)
     unknown = [word for word in dict.fromkeys(_WORD.findall(question)) if _is_unknown(word, index, reader)]
     words = _words_of(index.search(question, _LOOKED_AT)) if unknown else Counter[str]()
     nearest = {word: min(_near(word, words), key=lambda one: (-words[one], one), default="") for word in unknown}
     respelled = {word: near.capitalize() if word[0].isupper() else near for word, near in nearest.items() if near}
     return AsRead(_WORD.sub(lambda found: respelled.get(found[0], found[0]), question), respelled)
+
+
+def _with_capitals(question: str, index: ColBERTIndex) -> str:
+    """Return a question in small letters with the capitals that names in it have in the titles found for it."""
+    if question != question.lower():
+        return question
+    names = {split_title(passage.title, commas=True)[0] for passage in index.search(question, _TITLES)}
+    for name in sorted((one for one in names if len(one) > 2 and content_words(one)), key=len):
+        as_typed = rf"(?<!\w){re.escape(name.lower())}(?!\w)"
+        question = re.sub(as_typed, name.replace("\\", r"\\"), question, flags=re.IGNORECASE)
+    return question[0].upper() + question[1:]
 
 
 def _is_unknown(word: str, index: ColBERTIndex, reader: Reader) -> bool:

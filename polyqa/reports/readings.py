@@ -22,6 +22,10 @@ COUNTED = ((33, 0.07, 0.06), (33, 0.24, 0.27), (33, 0.45, 0.48), (33, 0.65, 0.61
 the share of them that was right; from ``lab/results/confidence.json``."""
 
 
+# Before a name that may be the end of a longer one: "Pride and Prejudice", "the King of the Isles".
+_JOINS = r"[A-Z]\w+ (?:and|of|&|of the|in the|and the) "
+
+
 class _Question:
     """A question in words, with their places."""
 
@@ -222,4 +226,4 @@ def _subject(question: str, readings: Sequence[str]) -> str:
         for start, end in asked.names()
         if all(one.beside(tuple(asked.words[start:end]), frame) for one in each)
     ]
-    return f"“{named[0]}”" if len(named) == 1 else ""
+    return f"“{named[0]}”" if len(named) == 1 and not re.search(_JOINS + re.escape(named[0]), question) else ""

@@ -30,7 +30,7 @@ def slip(question: str, draw: random.Random) -> str:
     ("typed", "read"),
     [
         ("When did Titanik come out?", "When did Titanic come out?"),
-        ("who directd titanic?", "who directed titanic?"),
+        ("who directd titanic?", "Who directed Titanic?"),
         ("Who foundedd Alexandria?", "Who founded Alexandria?"),
         ("Who founded Alexandrai?", "Who founded Alexandria?"),
     ],
@@ -58,13 +58,15 @@ def test_what_is_short_far_or_a_number_stays(program: dspy.Module, question: str
 @pytest.mark.parametrize(
     ("typed", "read"),
     [
-        ("when did titanic come out", "when did titanic come out?"),
+        ("when did titanic come out", "When did Titanic come out?"),
+        ("who wrote pride and prejudice", "Who wrote Pride and Prejudice?"),
+        ("where is perth", "Where is Perth?"),
         ("When did Titanic come out ?", "When did Titanic come out ?"),
         ("Tell me about Titanic", "Tell me about Titanic"),
-        ("titanic release date", "titanic release date"),
+        ("titanic release date", "Titanic release date"),
     ],
 )
-def test_a_question_gets_its_mark(program: dspy.Module, typed: str, read: str) -> None:
+def test_a_question_gets_its_mark_and_its_capitals(program: dspy.Module, typed: str, read: str) -> None:
     assert as_read(typed, program).question == read
 
 

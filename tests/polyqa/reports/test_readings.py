@@ -92,6 +92,11 @@ def test_titles_tell_readings_apart(question: str, readings: list[str]) -> None:
             "“Solaris”",
         ),
         ("When did the US enter the war?", ["When did the US enter World War I?", "When did the US enter it?"], "This"),
+        (
+            "Who directed Pride and Prejudice?",
+            ["Who directed Pride and Prejudice (film)?", "Who directed Pride and Prejudice (series)?"],
+            "This",
+        ),
         ("Did A B beat C?", ["Did A B (US) beat C?", "Did A B (UK) beat C?"], "“A B”"),
     ],
 )
