@@ -9,18 +9,19 @@ import dspy
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.metrics.text import content_words, split_title
+from polyqa.metrics.text import content_words, names_and_numbers, split_title
 from polyqa.models import Reader
 from polyqa.replies.lists import asks_at_once
 
 from .language_models import shared_reader
 from .loading import index_of
 
+_ENDS = frozenset(".?!…:;？؟")
 _WORD = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)")
 # Letters. Over three corpora 19 of 580 questions of the others had a right word changed, most often a short name; with
 # six letters and the same first one 7 are left. Of 82 slips in words as long 76 are mended.
 _SHORTEST = 6
-_TITLES = 20  # of the first passages, in which names are looked for
+_FIRST = 20  # passages in which names are looked for
 _LOOKED_AT = 200  # passages in which the right word is looked for
 
 
@@ -56,7 +57,7 @@ def as_read(question: str, program: dspy.Module) -> AsRead:
     program
         Over whose index it is asked; over none nothing is mended.
     """
-    if question[-1:].isalnum() and asks_at_once(question):
+    if question[-1:] not in _ENDS and asks_at_once(question):
         question += "?"
     index, reader = index_of(program), shared_reader()
     if index is None or not isinstance(reader, Reader):
@@ -70,13 +71,22 @@ def as_read(question: str, program: dspy.Module) -> AsRead:
 
 
 def _with_capitals(question: str, index: ColBERTIndex) -> str:
-    """Return a question in small letters with the capitals that names in it have in the titles found for it."""
+    """Return a question in small letters with the capitals that the passages found for it have.
+
+    Those are the capitals of titles, and of words that have one wherever they stand in these passages.
+    """
     if question != question.lower():
         return question
-    names = {split_title(passage.title, commas=True)[0] for passage in index.search(question, _TITLES)}
-    for name in sorted((one for one in names if len(one) > 2 and content_words(one)), key=len):
-        as_typed = rf"(?<!\w){re.escape(name.lower())}(?!\w)"
-        question = re.sub(as_typed, name.replace("\\", r"\\"), question, flags=re.IGNORECASE)
+    found = index.search(question, _FIRST)
+    small = {word for one in found for word in _WORD.findall(one.text) if word.islower()}
+    named = (re.sub(r"['’]s?$", "", name) for one in found for name in names_and_numbers(one.indexed_text))
+    names = Counter(name for name in named if name.isalpha())
+    capitals = {name.lower(): name for name, _ in reversed(names.most_common()) if name.lower() not in small}
+    question = _WORD.sub(lambda word: capitals.get(word[0], word[0]), question)
+    titles = {split_title(passage.title, commas=True)[0] for passage in found}
+    for title in sorted((one for one in titles if len(one) > 2 and content_words(one)), key=len):
+        in_question = rf"(?<!\w){re.escape(title)}(?!\w)"
+        question = re.sub(in_question, title.replace("\\", r"\\"), question, flags=re.IGNORECASE)
     return question[0].upper() + question[1:]
 
 

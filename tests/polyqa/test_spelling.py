@@ -61,6 +61,8 @@ def test_what_is_short_far_or_a_number_stays(program: dspy.Module, question: str
         ("when did titanic come out", "When did Titanic come out?"),
         ("who wrote pride and prejudice", "Who wrote Pride and Prejudice?"),
         ("where is perth", "Where is Perth?"),
+        ('who wrote "the scream"', 'Who wrote "The Scream"?'),
+        ("did george bush go to iraq", "Did George Bush go to Iraq?"),
         ("When did Titanic come out ?", "When did Titanic come out ?"),
         ("Tell me about Titanic", "Tell me about Titanic"),
         ("titanic release date", "Titanic release date"),
