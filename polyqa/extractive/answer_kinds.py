@@ -1,6 +1,7 @@
 """What kind of answer a question asks for, and whether a span can be one."""
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 from polyqa.metrics.text import content_words, words
@@ -15,6 +16,8 @@ _ASKED = re.compile(
     r"|(?P<person>who(?:m|se)?)"
     r"|(?P<place>where|(?:what|which) (?:country|city|state|place|town|river|continent)))\b"
 )
+_WHO_IS = re.compile(r"who(?:['’]s| is| was| are| were) ([^\W\d_].*)", re.I)
+_PARTICLES = frozenset({"al", "and", "da", "de", "del", "der", "di", "la", "le", "of", "the", "van", "von"})
 _YES_OR_NO = re.compile(
     r"(?!.*\b(?:who|whom|whose|what|when|where|which|why|how)\b)"
     r"(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|isn't|aren't|wasn't|didn't|doesn't)\s",
@@ -35,9 +38,21 @@ def years(text: str) -> list[str]:
 
 
 def answer_kind(question: str) -> AnswerKind:
-    """Return what kind of answer a question asks for, by its question words."""
+    """Return what kind of answer a question asks for, by its question words.
+
+    "Who is" and nothing but a name asks what the person is known for, which is no name.
+
+    >>> answer_kind("Who is the king?"), answer_kind("Who was Francis Bacon?")
+    ('person', 'other')
+    """
+    if (is_known := _WHO_IS.match(question)) and _is_name(words(is_known[1])):
+        return "other"
     found = _ASKED.search(question.lower())
     return found.lastgroup if found else "other"  # type: ignore[return-value]
+
+
+def _is_name(parts: Sequence[str]) -> bool:
+    return parts[0][0].isupper() and all(word[0].isupper() or word in _PARTICLES for word in parts)
 
 
 def asks_yes_or_no(question: str) -> bool:

@@ -34,6 +34,11 @@ def test_years() -> None:
         ("Why did it sink?", "other"),
         ("What does the whole anywhere somewhen mean?", "other"),
         ("", "other"),
+        ("Who is Francis Bacon?", "other"),
+        ("Who was Alexander the Great?", "other"),
+        ("Who is the Pope?", "person"),
+        ("Who is it?", "person"),
+        ("Who is Johnny Depp married to?", "person"),
     ],
 )
 def test_answer_kind(question: str, kind: AnswerKind) -> None:

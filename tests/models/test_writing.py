@@ -66,6 +66,7 @@ def test_what_is_not_in_the_source_is_written_plainly() -> None:
     (source,) = read_tasks([task("1923")], TOKENIZER)
     assert as_text(tokens("when did it founder"), source, TOKENIZER) == "When did it founder?"
     assert as_text(tokens('what is called " unsinkability " ?'), source, TOKENIZER) == 'What is called "unsinkability"?'
+    assert as_text(tokens("what is it's crew's name"), source, TOKENIZER) == "What is it's crew's name?"
     assert as_text([], source, TOKENIZER) == ""
 
 

@@ -32,6 +32,7 @@ def slip(question: str, draw: random.Random) -> str:
         ("When did Titanik come out?", "When did Titanic come out?"),
         ("who directd titanic?", "Who directed Titanic?"),
         ("Who foundedd Alexandria?", "Who founded Alexandria?"),
+        ("How tall is the Eifel Tower?", "How tall is the Eiffel Tower?"),
         ("Who founded Alexandrai?", "Who founded Alexandria?"),
     ],
 )
