@@ -63,12 +63,12 @@ def as_read(question: str, program: dspy.Module) -> AsRead:
     index, reader = index_of(program), shared_reader()
     if index is None or not isinstance(reader, Reader):
         return AsRead(question)
-    question = _with_capitals(question, index)
     unknown = [word for word in dict.fromkeys(_WORD.findall(question)) if _is_unknown(word, index, reader)]
     words = _words_of(index.search(question, _LOOKED_AT)) if unknown else Counter[str]()
     nearest = {word: min(_near(word, words), key=lambda one: (-words[one], one), default="") for word in unknown}
     respelled = {word: near.capitalize() if word[0].isupper() else near for word, near in nearest.items() if near}
-    return AsRead(_WORD.sub(lambda found: respelled.get(found[0], found[0]), question), respelled)
+    mended = _WORD.sub(lambda found: respelled.get(found[0], found[0]), question)
+    return AsRead(_with_capitals(mended, index), respelled)
 
 
 def _with_capitals(question: str, index: ColBERTIndex) -> str:
