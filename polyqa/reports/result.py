@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
@@ -134,7 +134,7 @@ def sure_of(result: "Result") -> list[str]:
 
 def cautions(result: "Result") -> list[str]:
     """Return what a reader should know before trusting a result, a line each."""
-    lines = [f"“{typed}” stands nowhere in the corpus; read as “{word}”." for typed, word in result.respelled.items()]
+    lines = read_otherwise(result.respelled)
     if result.lm == MODEL_NAME and (language := foreign_language(result.question)):
         lines.append(f"The question looks {language}: {MODELS_READ}")
     if result.faults:
@@ -148,6 +148,11 @@ def cautions(result: "Result") -> list[str]:
         of = ", ".join(result.unheeded)
         lines.append(f"{result.lm} passes over {total} of the instructions of {of}, such as “{first}”.")
     return lines
+
+
+def read_otherwise(respelled: Mapping[str, str]) -> list[str]:
+    """Return what is said of misspelt words, a line each."""
+    return [f"“{typed}” stands nowhere in the corpus; read as “{word}”." for typed, word in respelled.items()]
 
 
 def _sourced(result: "Result") -> str:

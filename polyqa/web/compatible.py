@@ -14,6 +14,7 @@ from scipy.special import softmax
 
 from polyqa.asking_back import Clarification, choice_of
 from polyqa.base.html import markdown
+from polyqa.reports.result import read_otherwise
 
 from .errors import Kind, WebError
 from .schemas import CONDITION, LONGEST, Ask, ColBERTQuery, Completion, Message
@@ -166,14 +167,15 @@ def _citations(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _sources(answer: Mapping[str, Any]) -> str:
-    """Return the list of the passages that an answer names, as Markdown; a question back names none."""
+    """Return which words were read otherwise, and the passages that an answer names; a question back names none."""
+    mended = "".join(f"\n\n{markdown(line)}" for line in read_otherwise(answer["respelled"]))
     if answer["asked_back"]:
-        return ""
+        return mended
     lines = [
         f"- [{cited['number']}] {markdown(cited['title'] or cited['text'][:60])} ({markdown(cited['pid'])})"
         for cited in _citations(answer)
     ]
-    return "\n".join(["\n\nSources:", *lines]) if lines else ""
+    return mended + ("\n".join(["\n\nSources:", *lines]) if lines else "")
 
 
 def _text(pieces: Sequence[Mapping[str, Any]]) -> str:

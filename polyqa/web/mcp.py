@@ -39,6 +39,7 @@ class Answer(BaseModel):
     confidence: list[float | None]
     passages: list[Passage]
     coverage: Coverage | None = None
+    respelled: dict[str, str] = {}
 
 
 class Passages(BaseModel):
@@ -73,6 +74,7 @@ def mcp_server(shelf: Shelf) -> MCPServer:
             confidence=list(result.confidence),
             passages=list(result.passages),
             coverage=result.coverage,
+            respelled=dict(result.respelled),
         )
 
     @server.tool()

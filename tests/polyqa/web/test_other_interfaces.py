@@ -60,6 +60,17 @@ def test_a_streamed_answer_is_the_same_in_pieces(chat: openai.OpenAI) -> None:
     assert len(parts) > 4
 
 
+def test_a_chat_client_is_told_which_word_was_read_otherwise(chat: openai.OpenAI) -> None:
+    slip: Any = [{"role": "user", "content": "when did solarsi come out"}]
+    with chat:
+        right, typed = (
+            chat.chat.completions.create(model="rac", messages=sent).choices[0].message.content or ""
+            for sent in (ASKED, slip)
+        )
+    said = "\n\n“solarsi” stands nowhere in the corpus; read as “solaris”."
+    assert typed.replace(said, "") == right != typed
+
+
 def test_the_last_question_counts_and_parts_are_joined(chat: openai.OpenAI) -> None:
     parts: Any = [{"type": "text", "text": "When did"}, {"type": "text", "text": "Solaris come out?"}]
     told: Any = [
