@@ -4,12 +4,13 @@ Passages about different things are readings; where passages about the same thin
 and the answer says so.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from polyqa.base.text import COUNTS
 from polyqa.base.values import Interpretation, Otherwise, Passage, Sources
-from polyqa.extractive.answer_kinds import answer_kind, fits_kind, names_and_figures
+from polyqa.extractive.answer_kinds import YEAR, answer_kind, fits_kind, names_and_figures
 from polyqa.extractive.answers import whole_answer
 from polyqa.extractive.evidence import says_something
 from polyqa.extractive.planted import as_evidence
@@ -30,6 +31,9 @@ _SAME_OTHERWISE = 0.6
 _SAME_STATEMENT = 0.5
 _MARGIN = 2.0  # by which the reader prefers an answer to there being none, in logits
 _LONGEST = 8  # words
+_HOURS = re.compile(
+    r"\b\d{1,2}(?:[:.]\d\d)?\s?(?:[ap]\.?m\b|o['’]clock)|\b\d{1,2}:\d\d\b|\b(?:noon|midnight|daily|\w+days?)\b", re.I
+)
 _Claim = tuple[str, Passage]
 
 
@@ -82,6 +86,7 @@ def compare_sources(
             (answer, place)
             for answer, place in claims
             if not agree(answer, [reading.answer])
+            and _are_hours(answer) == _are_hours(reading.answer)
             and not holding(backed[reading], answer)
             and _same_thing(question, home, place, known | {*content_words(answer)})
             and _same_statement(question, (reading.answer, home), (answer, place))
@@ -178,6 +183,11 @@ def _grouped(claims: Sequence[_Claim]) -> tuple[Otherwise, ...]:
         groups.setdefault(same, []).append(passage)
     others = [Otherwise(answer=answer, pids=_independent(passages)) for answer, passages in groups.items()]
     return tuple(sorted(others, key=lambda other: -len(other.pids)))
+
+
+def _are_hours(answer: str) -> bool:
+    """Return whether an answer is a time of day or of the week, which no date contradicts."""
+    return bool(_HOURS.search(answer)) and not YEAR.search(answer)
 
 
 def _independent(passages: Sequence[Passage]) -> tuple[str, ...]:

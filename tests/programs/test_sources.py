@@ -115,6 +115,13 @@ def test_readings_about_one_thing_are_one_and_those_about_namesakes_stay() -> No
     assert told == f"Sources disagree on “{ASKED}”: one of two says 1885, one says 1902."  # and not once more
 
 
+@pytest.mark.parametrize(("other", "disagrees"), [("9 am to 5 pm", False), ("2 March 1885", True)])
+def test_hours_and_dates_do_not_disagree(other: str, disagrees: bool) -> None:
+    passages = [A, Passage(pid="hours", text=f"The Harrow Mill was opened {other} by the brothers Lund of Kiel.")]
+    (sources,) = compare_sources(ASKED, [reading("1902", "a")], passages, Spans("1902", other))
+    assert bool(sources.otherwise) is disagrees
+
+
 def test_both_sides_know_of_the_same_sources() -> None:
     """The reader finds 1885 in one of the two passages that back that reading."""
     also = of(
