@@ -1,5 +1,7 @@
 """Hostile documents: the short form of the campaign, and that it tells what goes wrong."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,12 +18,21 @@ def test_hostile_files_are_read_or_named_and_nothing_leaks(tmp_path: Path) -> No
     assert {outcome for own in counts.values() for outcome in own} <= {"read", "left out"}
 
 
+# A fork of this process, whose threads earlier tests have started, may wait for ever for a lock of one of them.
+_ROUND = """
+import sys
+from pathlib import Path
+from lab.faults.documents import KINDS, read_round
+sys.exit("".join(read_round(Path(sys.argv[1]), {sys.argv[2]: KINDS[sys.argv[2]]}, seed=1)[1]) or None)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in QUICK])
 def test_every_kind_holds(kind: str, tmp_path: Path) -> None:
-    wrong = read_round(tmp_path, {kind: KINDS[kind]}, seed=1)[1]
+    done = subprocess.run([sys.executable, "-c", _ROUND, tmp_path, kind], capture_output=True, text=True, check=False)
     _remove_deep(tmp_path)
-    assert wrong == []
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_leak_is_found(tmp_path: Path) -> None:
