@@ -29,7 +29,7 @@ from .confidence import confidence
 from .language_models import Models, shared_reader
 from .loading import checked_program, default_program, index_of, warm_up
 from .spelling import AsRead, as_read
-from .standing import CLOSEST, LEAST, Standing, standing_of, unanswered, unjudged, unnamed, unsure
+from .standing import CLOSEST, LEAST, Standing, standing_of, unanswered, unsure
 
 if TYPE_CHECKING:
     from .asking_back import Clarification
@@ -420,7 +420,8 @@ def _weighed(result: Result, program: dspy.Module, least: float | None, told: Se
     sure = confidence(result.question, readings, passages, shared_reader()) if told is None else list(told)
     if least is None:
         least = LEAST if result.lm == MODEL_NAME else 0.0
-    standing = "unanswered" if _cannot_judge(result, passages) else standing_of(sure, least)
+    quotes = result.lm == MODEL_NAME and asks_yes_or_no(result.question)
+    standing = "unanswered" if quotes else standing_of(sure, least)
     result = replace(result, confidence=sure, standing=standing)
     if standing == "answered":
         return _apart(result, program)
@@ -429,22 +430,14 @@ def _weighed(result: Result, program: dspy.Module, least: float | None, told: Se
     if not passages:  # VERDICT reports those of its readings alone
         passages = list(result.extra.get("universe") or ())[:CLOSEST]
     surest = max((one for one in sure if one is not None), default=0.0)
-    if _cannot_judge(result, passages):
-        said = unjudged(result.question, passages, shared_reader())
-    elif surest < LEAST:
-        said = unanswered(result.question, index, passages, shared_reader())
+    if quotes or surest < LEAST:
+        said = unanswered(result.question, index, passages, shared_reader(), quotes=quotes)
     else:  # only the caller's own bar withholds it
         said = f"No answer is sure enough: the surest has a confidence of {surest:.2f}, and {least:g} is asked for."
     topics = " ".join([result.question, *(passage.title for passage in passages)])
     if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):
         said = f"{said}\nWithout naming a passage, {result.lm} says: {result.answer}"
     return replace(_keeping(result, program, []), answer=said, passages=passages)
-
-
-def _cannot_judge(result: Result, passages: Sequence[Passage]) -> bool:
-    """Return whether a yes or a no is asked of the embedded engine, about what the passages mention."""
-    asked = result.lm == MODEL_NAME and asks_yes_or_no(result.question)
-    return asked and bool(passages) and not unnamed(result.question, passages)
 
 
 def _apart(result: Result, program: dspy.Module) -> Result:

@@ -69,20 +69,23 @@ def signs(
 ) -> list[Signs | None]:
     """Return what speaks for each reading; ``None`` for one whose answer stands in no passage. One batch is read."""
     texts = {passage.pid: passage.indexed_text for passage in passages}
+    cited = [texts.get(one.pid or "", "") for one in readings]
     yes_or_no = asks_yes_or_no(question)
-    says = [yes_or_no and bool(_SAYS_YES_OR_NO.match(reading.answer)) for reading in readings]
-    stands = [reading.pid in texts and _stands(reading.answer, texts[reading.pid]) for reading in readings]
-    places = [texts.get(reading.pid or "", "") for reading in readings]
-    to_read = dict.fromkeys(text for text, known, said in zip(places, stands, says, strict=True) if known and not said)
+    says = [
+        yes_or_no and bool(text and _SAYS_YES_OR_NO.match(one.answer))
+        for one, text in zip(readings, cited, strict=True)
+    ]
+    judged = [not said and _stands(one.answer, text) for one, text, said in zip(readings, cited, says, strict=True)]
+    to_read = dict.fromkeys(text for text, known in zip(cited, judged, strict=True) if known)
     read = dict(zip(to_read, reader.read([(question, text) for text in to_read], keep=SPANS), strict=True))
-
-    def signs_of(answer: str, text: str, said: bool) -> Signs:
-        margin = _UNREAD if said else _margin(answer, read[text])
-        return Signs(clipped(margin), missing(question, text), share(content_words(question), text))
-
+    margins = [
+        _margin(one.answer, read[text]) if known else _UNREAD if said else None
+        for one, text, known, said in zip(readings, cited, judged, says, strict=True)
+    ]
+    asked = content_words(question)
     return [
-        signs_of(reading.answer, text, said) if text and (known or said) else None
-        for reading, text, known, said in zip(readings, places, stands, says, strict=True)
+        None if margin is None else Signs(clipped(margin), missing(question, text), share(asked, text))
+        for margin, text in zip(margins, cited, strict=True)
     ]
 
 

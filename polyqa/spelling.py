@@ -9,14 +9,13 @@ import dspy
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.metrics.text import content_words, names_and_numbers, split_title
+from polyqa.metrics.text import content_words, ends, names_and_numbers, split_title
 from polyqa.models import Reader
 from polyqa.replies.lists import asks_at_once
 
 from .language_models import shared_reader
 from .loading import index_of
 
-_ENDS = frozenset(".?!…:;？؟")
 _WORD = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)")
 # Letters of the longer one of two words. Over three corpora 19 of 580 questions of the others had a right word of five
 # letters or more changed, most often a short name; so, and with the same first letter, 7 are left. Of 82 slips in words
@@ -58,7 +57,7 @@ def as_read(question: str, program: dspy.Module) -> AsRead:
     program
         Over whose index it is asked; over none nothing is mended.
     """
-    if question[-1:] not in _ENDS and asks_at_once(question):
+    if not ends(question) and asks_at_once(question):
         question += "?"
     index, reader = index_of(program), shared_reader()
     if index is None or not isinstance(reader, Reader):
@@ -106,6 +105,7 @@ def _near(word: str, words: Counter[str]) -> list[str]:
     return [one for one in long if one[0] == word[0] and _one_edit_apart(word, one)]
 
 
+# Ten lines of our own: nltk, which has edit distances, loads for two seconds.
 def _one_edit_apart(word: str, other: str) -> bool:
     """Return whether one letter more, less or changed, or two neighbours exchanged, make one word the other."""
     short, long = sorted((word, other), key=len)

@@ -35,7 +35,9 @@ def standing_of(confidence: Sequence[float | None], least: float = LEAST) -> Sta
     return "unanswered" if surest < least else "answered" if surest >= SURE else "unsure"
 
 
-def unanswered(question: str, index: ColBERTIndex | None, passages: Sequence[Passage], reader: SpanReader) -> str:
+def unanswered(
+    question: str, index: ColBERTIndex | None, passages: Sequence[Passage], reader: SpanReader, *, quotes: bool = False
+) -> str:
     """Return what is said where no answer was found, in lines: the sentences that come closest, and what to try.
 
     Names and numbers of the question that the passages lack are named; if they lack all of them, nothing is quoted.
@@ -53,27 +55,21 @@ def unanswered(question: str, index: ColBERTIndex | None, passages: Sequence[Pas
         The best first, as they are numbered.
     reader
         Says in which sentences an answer is likeliest.
+    quotes
+        Whether a yes or a no was asked of the embedded engine, which quotes: that is said if nothing is lacking.
     """
     where = f"“{index.name}” ({counted(len(index), 'passage')} searched)" if index else "the documents"
-    lines = [f"No answer found in {where}."]
+    lines, advice = [f"No answer found in {where}."], "Try other words, another index or another language model."
     lacking = unnamed(question, passages) if passages else []
+    if quotes and not lacking:
+        lines = [f"{MODEL_NAME} quotes passages and cannot say yes or no."]
+        advice = "Ask who, what, when or where, or ask a language model (--lm)."
     if lacking:
         lines.append(f"None of the passages that come closest mentions {' or '.join(f'“{name}”' for name in lacking)}.")
     all_lacking = lacking and len(lacking) == len(names_and_numbers(question))
     if not all_lacking and (quoted := closest(question, passages, reader)):
         lines += ["The closest sentences:", *quoted]
-    return "\n".join([*lines, "Try other words, another index or another language model."])
-
-
-def unjudged(question: str, passages: Sequence[Passage], reader: SpanReader) -> str:
-    """Return what the embedded engine says to a question that wants a yes or a no: what comes closest, quoted."""
-    return "\n".join(
-        [
-            f"{MODEL_NAME} quotes passages and cannot say yes or no. The closest sentences:",
-            *closest(question, passages, reader),
-            "Ask who, what, when or where, or ask a language model (--lm).",
-        ]
-    )
+    return "\n".join([*lines, advice])
 
 
 def unnamed(question: str, passages: Sequence[Passage]) -> list[str]:

@@ -52,7 +52,7 @@ def answer_kind(question: str) -> AnswerKind:
 
 
 def _is_name(parts: Sequence[str]) -> bool:
-    return parts[0][0].isupper() and all(word[0].isupper() or word in _PARTICLES for word in parts)
+    return bool(parts) and parts[0][0].isupper() and all(word[0].isupper() or word in _PARTICLES for word in parts)
 
 
 def asks_yes_or_no(question: str) -> bool:

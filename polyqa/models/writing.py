@@ -21,8 +21,7 @@ _LOWER = frozenset((
     "to", "was", "were", "when", "where", "which", "who", "with", "after", "before", "during", "since", "while",
     "although", "what", "how", "why", "are",
 ))  # fmt: skip
-_TIGHT = re.compile(r"\s+([,.;:!?)’'”]|n['’]t\b)|([(“])\s+")
-_GENITIVE = re.compile(r"(?<=\w['’]) (?=s\b)")
+_TIGHT = re.compile(r"\s+([,.;:!?)’'”]|n['’]t\b)|([(“])\s+|(?<=['’])\s+(?=s\b)")
 _QUOTED = re.compile(r'" ([^"]*) "')
 _ONE_YEAR = re.compile(r"\b((?:from|between) )?([12]\d{3})(?: (?:to|until|and) | ?[–—-] ?)\2\b")
 
@@ -164,8 +163,8 @@ def as_text(tokens: Sequence[int], source: Source, tokenizer: Any) -> str:
             length, tight, surface = 1, piece.startswith("##"), piece.removeprefix("##")
         text += surface if tight or not text else f" {surface}"
         at += length
-    text = _TIGHT.sub(lambda match: match[1] or match[2], " ".join(text.split())).strip()
-    text = _QUOTED.sub(r'"\1"', _GENITIVE.sub("", text))
+    text = _TIGHT.sub(lambda match: match[1] or match[2] or "", " ".join(text.split())).strip()
+    text = _QUOTED.sub(r'"\1"', text)
     # The writer learned from periods, and writes one where there is a single year.
     text = _ONE_YEAR.sub(lambda match: f"{'in ' if match[1] else ''}{match[2]}", text)
     text = text.rstrip(" ?.") + "?" if text else ""

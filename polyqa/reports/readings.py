@@ -22,10 +22,6 @@ COUNTED = ((33, 0.07, 0.06), (33, 0.24, 0.27), (33, 0.45, 0.48), (33, 0.65, 0.61
 the share of them that was right; from ``lab/results/confidence.json``."""
 
 
-# Before a name that may be the end of a longer one: "Pride and Prejudice", "the King of the Isles".
-_JOINS = r"[A-Z]\w+ (?:and|of|&|of the|in the|and the) "
-
-
 class _Question:
     """A question in words, with their places."""
 
@@ -41,7 +37,7 @@ class _Question:
 
     def titled(self, frame: frozenset[str]) -> str:
         """Return the phrases that are not in the frame, with commas between."""
-        runs = self._joined(self._whole(*run) for run in self._joined(self._runs(frame)))
+        runs = self.joined(self._whole(*run) for run in self.joined(self._runs(frame)))
         return ", ".join(dict.fromkeys(self.text[self.spans[start][0] : self.spans[end - 1][1]] for start, end in runs))
 
     def _runs(self, frame: frozenset[str]) -> Iterator[tuple[int, int]]:
@@ -55,7 +51,7 @@ class _Question:
                     yield first, last
                 start = at + ends
 
-    def _joined(self, runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    def joined(self, runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return runs, those with nothing but small words between as one: "body of water"."""
         joined: list[tuple[int, int]] = []
         for start, end in runs:
@@ -221,9 +217,9 @@ def _subject(question: str, readings: Sequence[str]) -> str:
     """Return the name of the question that every reading says more about, quoted; empty if it is not one name."""
     asked, each = _Question(question), [_Question(one) for one in readings]
     frame = _shared(each) | frozenset(asked.words)
-    named = [
-        asked.text[asked.spans[start][0] : asked.spans[end - 1][1]]
-        for start, end in asked.names()
-        if all(one.beside(tuple(asked.words[start:end]), frame) for one in each)
-    ]
-    return f"“{named[0]}”" if len(named) == 1 and not re.search(_JOINS + re.escape(named[0]), question) else ""
+    for names in (asked.joined(asked.names()), asked.names()):  # "Pride and Prejudice" before "Prejudice"
+        named = [run for run in names if all(one.beside(tuple(asked.words[slice(*run)]), frame) for one in each)]
+        if len(named) == 1:
+            start, end = named[0]
+            return f"“{asked.text[asked.spans[start][0] : asked.spans[end - 1][1]]}”"
+    return ""

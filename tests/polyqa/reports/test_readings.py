@@ -95,7 +95,17 @@ def test_titles_tell_readings_apart(question: str, readings: list[str]) -> None:
         (
             "Who directed Pride and Prejudice?",
             ["Who directed Pride and Prejudice (film)?", "Who directed Pride and Prejudice (series)?"],
-            "This",
+            "“Pride and Prejudice”",
+        ),
+        (
+            "Who drew Hamilton and Burr?",
+            ["Who drew Hamilton and Burr (1804)?", "Who drew Hamilton and Burr (film)?"],
+            "“Hamilton and Burr”",
+        ),
+        (
+            "Who shot Hamilton and Burr?",
+            ["Who shot Hamilton and Aaron Burr?", "Who shot Hamilton and Raymond Burr?"],
+            "“Burr”",
         ),
         ("Did A B beat C?", ["Did A B (US) beat C?", "Did A B (UK) beat C?"], "“A B”"),
     ],
