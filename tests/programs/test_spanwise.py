@@ -335,15 +335,27 @@ def test_a_model_that_was_trained_to_copies_answers_out_of_passages() -> None:
     assert "lora" not in (told.config.extensions or {}).get("metadata", {})
 
 
-def test_passages_far_from_the_best_one_are_not_read() -> None:
+def read_of(*passages: Passage) -> list[Passage]:
+    """Return the passages that a model reads which was trained to."""
     engine = Copies({"": ("1953", 0.5)})
     lm = RecentLM("tests/copies", engine=engine, cache=False)
     lm.gives_probabilities = lm.reads_passages = True
     with dspy.context(lm=lm):
-        program(FILM, SHIP, NAMELESS, FILMS, OLDER)(question=QUESTION)  # the last one has 0.6 of the first one's score
+        program(*passages)(question=QUESTION)
     read = [text for one in engine.requests if "## passage\n" in (text := one.messages[-1].text or "")]
-    assert any(NAMELESS.text in text for text in read)
-    assert not any(OLDER.text in text for text in read)
+    return [passage for passage in passages if any(text.endswith(passage.text) for text in read)]
+
+
+def test_passages_far_from_the_best_one_are_not_read() -> None:
+    # The scores of the last two are 0.7, rounded off, and 0.6 of the first one's.
+    assert read_of(FILM, SHIP, NAMELESS, FILMS, OLDER) == [FILM, SHIP, NAMELESS]
+
+
+def test_nor_are_those_in_which_the_reader_sees_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for passage, score in ((FILM, -6.9), (SHIP, -7.1), (NAMELESS, -9.0)):
+        monkeypatch.setitem(SPANS, passage.text, ((passage.text[:5], score),))
+    assert read_of(NAMELESS, SHIP, FILM) == [FILM]
+    assert read_of(NAMELESS, SHIP) == [SHIP]  # the one that it thinks most of is
 
 
 FILMS = Passage(pid="films", title="Alice (2010 film)", text="Johnny Depp plays the Hatter. It came out in 2010.")
