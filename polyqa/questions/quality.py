@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from polyqa.base.values import Passage
-from polyqa.metrics.text import split_title
+from polyqa.metrics.text import content_words, names_and_numbers, split_title, stems
 
 WORD = re.compile(r"[^\W\d_][\w'’.-]*")
 WHEN = re.compile(r"^(?:When|(?:In|On|At) (?:what|which) (?:year|date|day|month|century|decade)|What (?:year|date))\b")
@@ -203,6 +203,9 @@ def fault(question: str, answer: str, passage: Passage, *, fluent: bool = False)
     return ""
 
 
+_UNCLEAR = "does not say clearly whom or what it is about"
+
+
 def _form(asked: Asked) -> str:
     body = asked.body
     if not _ASKING.match(body):
@@ -216,7 +219,7 @@ def _form(asked: Asked) -> str:
     if _ONE_OF_MANY.match(body):
         return "asks for one of many"
     if _OWN_BIRTH.search(body) or _says_twice(body, asked.passage.title):
-        return "does not say clearly whom or what it is about"
+        return _UNCLEAR
     return ""
 
 
@@ -311,9 +314,19 @@ def _names(asked: Asked) -> str:
         bare = re.sub(r"['’]s$", "", word).strip(".'’-")
         if not bare[:1].isupper() or bare in asked.passage.title:
             continue
-        if bare.lower() in FUNCTION or not re.search(rf"\b{re.escape(bare)}", asked.text):
+        # A word such as "The" belongs to a name where it has its capital within a sentence.
+        within = r"(?<!^)(?<![.!?] )" if bare.lower() in FUNCTION else ""
+        if not re.search(rf"{within}\b{re.escape(bare)}", asked.passage.text if within else asked.text):
             return f"has a name that its passage lacks: {bare}"
     return ""
+
+
+def _about_something(asked: Asked) -> str:
+    """Whether a question has a name, a figure or a word of the title, which *When was the station opened?* has not."""
+    known = stems(" ".join(content_words(asked.passage.title)))
+    if names_and_numbers(asked.body) or known & stems(asked.body):
+        return ""
+    return _UNCLEAR
 
 
 def _small_letters(asked: Asked) -> str:
@@ -430,5 +443,5 @@ def past_forms(verb: str) -> set[str]:
     return {f"{verb}ed", f"{verb}d", f"{verb}{verb[-1]}ed", f"{verb.removesuffix('y')}ied"}
 
 
-_RULES: tuple[Callable[[Asked], str], ...] = (_form, _names, _times, _lives, _kind_of_answer)
+_RULES: tuple[Callable[[Asked], str], ...] = (_form, _names, _times, _lives, _kind_of_answer, _about_something)
 _SLIPS: tuple[Callable[[Asked], str], ...] = (_small_letters, _grammar, _heading, _told)

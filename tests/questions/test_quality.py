@@ -34,6 +34,7 @@ GAME = Passage(
 
 REX = Passage(pid="7", title="Rex II, Duke of Ely", text="The Duke of Ely was born in Ely. His father was Max Moe.")
 HISTORY = Passage(pid="5", title="Company history", text="The company was founded in 2006 by Ida Berg.")
+MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 1961, and it was read in Ely.")
 SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the login last 12 hours. They end at night.")
 
 
@@ -55,6 +56,10 @@ SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the l
         ("In what country was Bo Lind born?", "Africa", BO, "asks for a country, and the answer is none"),
         ("When was Ada Lund born?", "3 May 1909", ADA, "has a name that its passage lacks: Lund"),
         ("When was Although Ada Lind born?", "3 May 1909", ADA, "has a name that its passage lacks: Although"),
+        ("In which year did Max Moe write The Long Tide?", "1961", MAX, ""),
+        ("When was it read in the capital?", "1961", MAX, "does not say clearly whom or what it is about"),
+        ("When was the company founded?", "2006", HISTORY, ""),  # a word of the title
+        ("In which year did Max Moe write A Long Tide?", "1961", MAX, "has a name that its passage lacks: A"),
         ("Who directed the oslo Choir?", "Ada Lind", ADA, "has a name in small letters: oslo"),
         ("Who directed the Oslo Choir from 1950 to 1958?", "she", ADA, ""),
         ("Who was Ada Lind from 1909 to 2014?", "singer", ADA, "has a span of years that its passage does not tell"),
@@ -65,7 +70,7 @@ SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the l
         ("When did Ada Lind win?", "1931", ADA, "has words that do not fit together"),
         ("When was Ada Lind directed choir?", "1950", ADA, "has words that do not fit together"),
         ("Who was the Oslo Choir directed?", "Max Moe", ADA, "has words that do not fit together"),
-        ("Who was the founding of the choir?", "Max Moe", ADA, "asks who something is that is nobody"),
+        ("Who was the founding of the Oslo Choir?", "Max Moe", ADA, "asks who something is that is nobody"),
         ("Who is Ada Lind believes of the choir?", "Max Moe", ADA, "asks who something is that is nobody"),
         ("When did Ada Lind hunt?", "1931", ADA, "has no verb"),
         ("Who yodelled in the Oslo Choir?", "Ada Lind", ADA, "says what its passage does not: yodelled"),
@@ -109,7 +114,13 @@ def test_rules(question: str, answer: str, passage: Passage, why: str) -> None:
 @pytest.mark.parametrize(
     ("question", "answer", "text", "slip", "wrong"),
     [
-        ("Who directed the screen version?", "Ida Berg", "The film was directed by Ida Berg in 1999.", True, False),
+        (
+            "Who directed the screen version with Max Moe?",
+            "Ida Berg",
+            "The film was directed by Ida Berg in 1999.",
+            True,
+            False,
+        ),
         ("What league does Max Moe play in?", "Norse League", "Max Moe plays in the Norse League.", True, False),
         ("What is the name of the team?", "Norse Owls", "The team is the Norse Owls.", True, True),
         ("Who coached Lena Dahl?", "Ida Berg", "Ida Berg was the coach.", True, True),
