@@ -1,6 +1,7 @@
 """The program for small language models: a span at a time, few words out, and doubt that is measured."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
@@ -312,18 +313,29 @@ def _told(question: str, answer: str, kept: Sequence[tuple[float, Finding]]) -> 
     if len(lines) != sum(probability >= _WORDED for probability, _ in kept):
         lines = []
     lines += [""] * (len(kept) - len(lines))
+    lines = [_up_to(finding.answer, line) for line, (_, finding) in zip(lines, kept, strict=True)]
+    # Two lines about things of one name that differ in the answer alone do not say which is which.
+    apart = Counter(
+        (finding.passage.title, line.replace(finding.answer, ""))
+        for line, (_, finding) in zip(lines, kept, strict=True)
+    )
     told, about = list[str](), ""
     for line, (_, finding) in zip(lines, kept, strict=True):
         title = finding.passage.title
-        written = [sentence.text for sentence in sentences(line)]
-        last = next((at for at, sentence in enumerate(written) if holds(sentence, finding.answer)), len(written))
-        line = " ".join((written if ends(line) else written[:-1])[: last + 1])  # the limit of words cuts the last one
-        if _bears_out(finding, line, question):
+        is_apart = apart[title, line.replace(finding.answer, "")] == 1 or not finding.reads_well
+        if is_apart and _bears_out(finding, line, question):
             told.append(line if title == about else _titled(line, title, question))
         elif not (told and title == about and holds(told[-1], finding.answer)):  # not twice
             told.append(_quote(finding))
         about = title
     return " ".join(dict.fromkeys(told))
+
+
+def _up_to(answer: str, line: str) -> str:
+    """Return the sentences of a line up to that which tells its answer, without one that the limit of words cuts."""
+    written = [sentence.text for sentence in sentences(line)]
+    last = next((at for at, sentence in enumerate(written) if holds(sentence, answer)), len(written))
+    return " ".join((written if ends(line) else written[:-1])[: last + 1])
 
 
 def _bears_out(finding: Finding, line: str, question: str) -> bool:

@@ -411,6 +411,18 @@ def test_a_line_for_each_finding(lines: str, told: str) -> None:
     assert complete("Who played the Hatter in Alice?", lines, HATTERS) == told
 
 
+def test_lines_that_differ_in_the_answer_alone_give_way_to_the_passages() -> None:
+    bowler = Passage(pid="a", text="Max Moe (born 1950) bowls for Ely. He is left-handed.")
+    rower = Passage(pid="b", text="Max Moe (born 1970) rows for Oslo, with his sister.")
+    scrap = Passage(pid="c", text="club: Rome, since: 2001")  # says no more than the line
+    places = ((bowler, "Ely"), (rower, "Oslo"), (scrap, "Rome"))
+    found = [Finding(one, one.text.find(word), word, 1.0, 8.0) for one, word in places]
+    lines = [f"Max Moe's club is {word}." for _, word in places]
+    told = complete("What is Max Moe's club?", "\n".join(lines), found)
+    assert told == f"Max Moe (born 1950) bowls for Ely. Max Moe (born 1970) rows for Oslo, with his sister. {lines[2]}"
+    assert complete("What is Max Moe's club?", lines[0], found[:1]) == lines[0]
+
+
 def test_the_same_line_for_two_findings_is_told_once() -> None:
     findings = [Finding(FILMS, FILMS.text.find(answer), answer, 1.0, 8.0) for answer in ("Johnny Depp", "2010")]
     line = "Johnny Depp plays the Hatter in the film of 2010."
