@@ -307,23 +307,23 @@ def _quote(finding: Finding) -> str:
 def _told(question: str, answer: str, kept: Sequence[tuple[float, Finding]]) -> str:
     """Return the line for each finding, with what it is about, or a quote where the line is none that it bears out.
 
-    Small models leave answers out, and add names and figures of their own or of another thing.
+    Small models leave answers out, add names and figures of their own or of another thing, and say of two things of one
+    name the same but for the answer.
     """
     lines = [line.strip() for line in answer.splitlines() if line.strip()]
     if len(lines) != sum(probability >= _WORDED for probability, _ in kept):
         lines = []
     lines += [""] * (len(kept) - len(lines))
-    lines = [_up_to(finding.answer, line) for line, (_, finding) in zip(lines, kept, strict=True)]
+    findings = [finding for _, finding in kept]
+    lines = [_up_to(one.answer, line) for line, one in zip(lines, findings, strict=True)]
     # Two lines about things of one name that differ in the answer alone do not say which is which.
-    apart = Counter(
-        (finding.passage.title, line.replace(finding.answer, ""))
-        for line, (_, finding) in zip(lines, kept, strict=True)
-    )
+    rests = [(one.passage.title, line.replace(one.answer, "")) for line, one in zip(lines, findings, strict=True)]
+    shared = Counter(rests)
     told, about = list[str](), ""
-    for line, (_, finding) in zip(lines, kept, strict=True):
+    for line, rest, finding in zip(lines, rests, findings, strict=True):
         title = finding.passage.title
-        is_apart = apart[title, line.replace(finding.answer, "")] == 1 or not finding.reads_well
-        if is_apart and _bears_out(finding, line, question):
+        tells_apart = shared[rest] == 1 or not finding.reads_well
+        if tells_apart and _bears_out(finding, line, question):
             told.append(line if title == about else _titled(line, title, question))
         elif not (told and title == about and holds(told[-1], finding.answer)):  # not twice
             told.append(_quote(finding))
