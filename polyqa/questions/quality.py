@@ -316,7 +316,7 @@ def _names(asked: Asked) -> str:
             continue
         # A word such as "The" belongs to a name where it has its capital within a sentence.
         within = r"(?<!^)(?<![.!?] )" if bare.lower() in FUNCTION else ""
-        if not re.search(rf"{within}\b{re.escape(bare)}", asked.passage.text if within else asked.text):
+        if not re.search(rf"{within}\b{re.escape(bare)}", asked.passage.text):
             return f"has a name that its passage lacks: {bare}"
     return ""
 
