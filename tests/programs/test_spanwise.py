@@ -358,6 +358,17 @@ def test_nor_are_those_in_which_the_reader_sees_nothing(monkeypatch: pytest.Monk
     assert read_of(NAMELESS, SHIP) == [SHIP]  # the one that it thinks most of is
 
 
+def test_what_the_reader_thinks_of_it_counts_no_further_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = RecentLM("tests/copies", engine=Copies({"": ("23 April 1997", 0.1)}), cache=False)
+    lm.gives_probabilities = lm.reads_passages = True
+    found = []
+    for score in (-7.0, -30.0):
+        monkeypatch.setitem(SPANS, NAMELESS.text, ((NAMELESS.text[:5], score),))
+        with dspy.context(lm=lm):
+            found.append(program(NAMELESS)(question=QUESTION).probabilities)
+    assert found[0] == found[1] != []
+
+
 FILMS = Passage(pid="films", title="Alice (2010 film)", text="Johnny Depp plays the Hatter. It came out in 2010.")
 OLDER = Passage(pid="older", title="Alice (1951 film)", text="Ed Wynn is heard as the Hatter. It came out in 1951.")
 HATTERS = [
@@ -399,6 +410,11 @@ def complete(
         (
             "Johnny Depp plays him in the 2010 film. He is a hatter.\nHe is heard. Ed Wynn is the Hatter of 1951. Yes.",
             "Johnny Depp plays him in the 2010 film. Alice (1951 film): He is heard. Ed Wynn is the Hatter of 1951.",
+        ),
+        # also where nothing but the answer differs
+        (
+            "The Hatter is Johnny Depp.\nThe Hatter is Ed Wynn.",
+            "Alice (2010 film): The Hatter is Johnny Depp. Alice (1951 film): The Hatter is Ed Wynn.",
         ),
         # where a line does not say which thing it is about, the title does
         (

@@ -34,7 +34,7 @@ GAME = Passage(
 
 REX = Passage(pid="7", title="Rex II, Duke of Ely", text="The Duke of Ely was born in Ely. His father was Max Moe.")
 HISTORY = Passage(pid="5", title="Company history", text="The company was founded in 2006 by Ida Berg.")
-MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 1961, and it was read in Ely.")
+MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 1961. Although long, it was read.")
 SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the login last 12 hours. They end at night.")
 
 
@@ -57,6 +57,12 @@ SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the l
         ("When was Ada Lund born?", "3 May 1909", ADA, "has a name that its passage lacks: Lund"),
         ("When was Although Ada Lind born?", "3 May 1909", ADA, "has a name that its passage lacks: Although"),
         ("In which year did Max Moe write The Long Tide?", "1961", MAX, ""),
+        (
+            "When did Although Max Moe write The Long Tide?",
+            "1961",
+            MAX,
+            "has a name that its passage lacks: Although",  # there it begins a sentence
+        ),
         ("When was it read in the capital?", "1961", MAX, "does not say clearly whom or what it is about"),
         ("When was the company founded?", "2006", HISTORY, ""),  # a word of the title
         ("In which year did Max Moe write A Long Tide?", "1961", MAX, "has a name that its passage lacks: A"),
