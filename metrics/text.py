@@ -230,7 +230,7 @@ def with_title(question: str, title: str) -> str:
     """
     asked = set(content_words(question))
     name, qualifier = split_title(title, commas=True)
-    more = qualifier if set(content_words(name)) <= asked else title
+    more = qualifier if (qualifier and SECTION in title) or set(content_words(name)) <= asked else title
     return question if set(content_words(more)) <= asked else f"{question.rstrip('?')} ({more})?"
 
 
@@ -241,6 +241,8 @@ SECTION = " › "
 def split_title(title: str, *, commas: bool = False) -> tuple[str, str]:
     """Split a title into its name and the qualifier that follows in brackets; the qualifier may be empty.
 
+    That of a document may stand before the section.
+
     Parameters
     ----------
     commas
@@ -248,11 +250,26 @@ def split_title(title: str, *, commas: bool = False) -> tuple[str, str]:
 
     >>> split_title("Titanic (1953 film)"), split_title("Perth, Ontario"), split_title("Perth, Ontario", commas=True)
     (('Titanic', '1953 film'), ('Perth, Ontario', ''), ('Perth', 'Ontario'))
+    >>> split_title("Contract (Acme) › Fees")
+    ('Contract › Fees', 'Acme')
     """
     title = title.strip()
+    document, section, rest = title.partition(SECTION)
+    if section and (parts := split_title(document))[1]:
+        return f"{parts[0]}{section}{rest}", parts[1]
     name, bracket, qualifier = title.removesuffix(")").rpartition("(")
     name = name.rstrip()
     if title.endswith(")") and bracket and name and ")" not in qualifier and "\n" not in name:
         return name, qualifier
     match = re.fullmatch(r"(.+?), (.+)", title) if commas else None
     return (match[1], match[2]) if match else (title, "")
+
+
+def is_kind(qualifier: str) -> bool:
+    """Return whether the qualifier of a title says what kind of thing it is, and not its name.
+
+    >>> [is_kind(qualifier) for qualifier in ("1953 film", "NASA", "v2", "2024-05-04")]
+    [True, False, False, False]
+    """
+    last = qualifier.split()[-1]
+    return last.islower() and not any(map(str.isdigit, last))

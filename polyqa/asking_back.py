@@ -10,9 +10,11 @@ from polyqa.base.text import ORDINALS
 from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import (
+    SECTION,
     STOPWORDS,
     content_words,
     holds,
+    is_kind,
     normalize_answer,
     sentence_at,
     sentences,
@@ -160,6 +162,8 @@ def _by_titles(question: str, titles: Sequence[str]) -> tuple[str, list[str]]:
     if not all(titles) or len({title.casefold() for title in titles}) < len(titles):
         return "", []
     parts = [split_title(title, commas=True) for title in titles]
+    if len({own for own, _ in parts}) == 1 and all(SECTION in title for title in titles):
+        return parts[0][0].partition(SECTION)[0], [qualifier for _, qualifier in parts]
     asked = {word.lower() for word in words(question)}
     names = Counter(name for name, _ in parts if {word.lower() for word in words(name)} <= asked)
     name = names.most_common(1)[0][0] if names else ""
@@ -171,7 +175,7 @@ def _label(name: str, own: str, qualifier: str, title: str) -> str:
     """Return what a choice is called: "the 1997 film" or "Ontario" where its title says so, else the title."""
     if own != name or not qualifier:
         return title
-    return f"the {qualifier}" if qualifier.split()[-1].islower() else qualifier
+    return f"the {qualifier}" if is_kind(qualifier) else qualifier
 
 
 def _by_questions(question: str, wordings: Sequence[str]) -> list[str]:

@@ -5,9 +5,11 @@ import os
 import queue
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
@@ -19,11 +21,11 @@ from polyqa.colbert_index.corpus import content_id, repeated_id, with_id
 
 from .converting import FORMATS
 from .corpora import is_ready
+from .namesakes import titles_of, told_apart
 from .splitting import Splitter, split_passages
 from .worker import Worker, reason_against
 
 _ABOUT_A_CORPUS = re.compile(r"(?i)(readme|licen[cs]e|notice|changelog|dataset|citation|qrels|dataset_infos?)\b.*")
-_AHEAD = 4  # files per worker whose passages wait to be taken
 
 
 def holds_documents(path: Path) -> bool:
@@ -43,8 +45,15 @@ def holds_documents(path: Path) -> bool:
     return not ready or any(not (file.suffix.lower() in SUFFIXES and is_ready(file)) for file in documents)
 
 
+class Before(NamedTuple):
+    """What is known of a file that was read before: its hash, and the titles of its documents."""
+
+    digest: str
+    titles: Sequence[str]
+
+
 class Documents:
-    """The passages of a folder of files, or of one file; they are read while they are taken.
+    """The passages of a folder of files, or of one file; they are read when the first one is taken.
 
     What cannot be read is left out and named in `summary`. Ready corpora among the files keep their passages and ids.
 
@@ -54,8 +63,9 @@ class Documents:
         Of a folder, with its subfolders, or a file. Hidden files are not read.
     splitter
         How long the passages are; by default as long as a default index reads.
-    unchanged
-        Hashes of files, by their path in the folder, that need not be read again.
+    before
+        Files as they were read before, by their path in the folder. One with the same hash is not read again, unless
+        the titles of its documents are those of files that are new, were changed or are gone.
 
     Attributes
     ----------
@@ -68,6 +78,8 @@ class Documents:
         first ten.
     ids
         The ids of the passages of every file that was read, by its path in the folder.
+    titles
+        The titles of its documents in plain words, by its path in the folder; none for ready passages and mails.
     passages
         How many passages there are; one that stands in several files is taken once.
 
@@ -89,27 +101,34 @@ class Documents:
     NAMED = 10
 
     def __init__(
-        self, path: str | Path, splitter: Splitter | None = None, *, unchanged: Mapping[str, str] | None = None
+        self, path: str | Path, splitter: Splitter | None = None, *, before: Mapping[str, Before] | None = None
     ) -> None:
         needs("kreuzberg", extra="documents", for_="Reading documents")
         self.path = Path(path).expanduser()
         if not exists(self.path):
             raise PolyqaError(f"{self.path} is neither a folder nor a file.")
         self.splitter = splitter or Splitter()
-        self.unchanged = unchanged or {}
+        self.before = before or {}
         self.files: dict[str, str] = {}
         self.skipped: set[str] = set()
         self.left_out: dict[str, str] = {}
         self.ids: dict[str, list[str]] = {}
+        self.titles: dict[str, Sequence[str]] = {}
         self.passages = 0
         self._others: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Passage]:
-        self.files, self.skipped, self.left_out, self.ids = {}, set(), {}, {}
+        self.files, self.skipped, self.left_out, self.ids, self.titles = {}, set(), {}, {}, {}
         self.passages, self._others = 0, Counter()
         root = self.path if self.path.is_dir() else self.path.parent
+        listed = dict(self._listed(root))
+        read = self._converted([file for file in listed.items() if file[0] not in self.skipped])
+        read |= self._converted([(source, listed[source]) for source in self._namesakes(listed)])
+        told = told_apart({source: read[source] for source in listed if source in read}, self.splitter)
         seen: dict[str, tuple[str, str]] = {}  # id to file and hash
-        for source, passages in self._converted(root):
+        for source, passages in told.items():
+            ready = any(passage.pid for passage in passages)
+            passages = list(split_passages(passages, self.splitter) if ready else map(with_id, passages))
             self.ids[source] = [passage.pid for passage in passages]
             for passage in passages:
                 content = content_id(passage)
@@ -122,60 +141,68 @@ class Documents:
         if not self.files:
             raise PolyqaError(f"{self.path} holds no file that can be read: {self.summary()}.")
 
-    def _converted(self, root: Path) -> Iterator[tuple[str, list[Passage]]]:
-        """Yield the passages of each file that can be read, in the order of their paths."""
-        workers = min(4, os.cpu_count() or 1)
+    def _listed(self, root: Path) -> Iterator[tuple[str, Path]]:
+        """Yield the files that may be read, in the order of their paths; note which need not be read again."""
+        for path in visible_files(self.path, self._unread) if self.path.is_dir() else [self.path]:
+            source = well_formed(path.relative_to(root).as_posix())
+            if fault := self._refused(path, root):
+                if fault != "other":
+                    self.left_out[source] = fault
+                continue
+            try:
+                digest = _digest(path)
+            except OSError as error:  # no permission, or gone since the folder was listed
+                self.left_out[source] = f"cannot be read ({error.strerror})"
+                continue
+            self.files[source] = digest
+            if source in self.before and self.before[source].digest == digest:
+                self.skipped.add(source)
+            yield source, path
+
+    def _namesakes(self, listed: Mapping[str, Path]) -> list[str]:
+        """Return unchanged files that must be read again, as files that share their titles came, changed or went."""
+        changed = [
+            title for source, before in self.before.items() if source not in self.skipped for title in before.titles
+        ]
+        touched = {*changed, *chain.from_iterable(self.titles.values())}
+        again: set[str] = set()
+        while more := {source for source in self.skipped if touched & {*self.before[source].titles}}:
+            touched |= {title for source in more for title in self.before[source].titles}
+            self.skipped -= more
+            again |= more
+        self.titles |= {source: self.before[source].titles for source in self.skipped}
+        return [source for source in listed if source in again]
+
+    def _converted(self, files: Sequence[tuple[str, Path]]) -> dict[str, list[Passage]]:
+        """Return the passages of each file that can be read, those of documents without ids."""
+        started = [Worker(self.splitter) for _ in range(min(4, os.cpu_count() or 1))]
         idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-        started = [Worker(self.splitter) for _ in range(workers)]
         for worker in started:
             idle.put(worker)
 
-        def convert(path: Path, source: str) -> list[Passage] | str:
+        def convert(source: str, path: Path) -> list[Passage] | str:
             worker = idle.get()
             try:
                 return worker.passages(path, source)
             finally:
                 idle.put(worker)
 
-        waiting: list[tuple[str, str, Future[list[Passage] | str]]] = []
-        with ThreadPoolExecutor(workers) as pool:
+        read: dict[str, list[Passage]] = {}
+        with ThreadPoolExecutor(len(started)) as pool:
+            waiting = [(source, pool.submit(convert, source, path)) for source, path in files]
             try:
-                for path in visible_files(self.path, self._unread) if self.path.is_dir() else [self.path]:
-                    source = well_formed(path.relative_to(root).as_posix())
-                    if fault := self._refused(path, root):
-                        if fault != "other":
-                            self.left_out[source] = fault
-                        continue
-                    try:
-                        digest = _digest(path)
-                    except OSError as error:  # no permission, or gone since the folder was listed
-                        self.left_out[source] = f"cannot be read ({error.strerror})"
-                        continue
-                    if self.unchanged.get(source) == digest:
-                        self.files[source] = digest
-                        self.skipped.add(source)
-                        continue
-                    waiting.append((source, digest, pool.submit(convert, path, source)))
-                    if len(waiting) > _AHEAD * workers:
-                        yield from self._taken(*waiting.pop(0))
-                for each in waiting:
-                    yield from self._taken(*each)
+                for source, future in waiting:
+                    if isinstance(passages := future.result(), str):
+                        self.left_out[source] = passages
+                        del self.files[source]
+                    else:
+                        read[source] = passages
+                        self.titles[source] = titles_of(source, passages)
             finally:
-                for _, _, future in waiting:
-                    future.cancel()
+                pool.shutdown(wait=False, cancel_futures=True)
                 for worker in started:
                     worker.close()
-
-    def _taken(
-        self, source: str, digest: str, future: "Future[list[Passage] | str]"
-    ) -> Iterator[tuple[str, list[Passage]]]:
-        passages = future.result()
-        if isinstance(passages, str):
-            self.left_out[source] = passages
-            return
-        self.files[source] = digest
-        ready = any(passage.pid for passage in passages)
-        yield source, list(split_passages(passages, self.splitter) if ready else map(with_id, passages))
+        return read
 
     def _unread(self, folder: Path, error: OSError) -> None:
         """Note that a subfolder cannot be read."""

@@ -22,11 +22,11 @@ from polyqa.colbert_index import ColBERTIndex, add_passages, remove_passages
 from polyqa.colbert_index.corpus import read_corpus, repeated_id, same_passage
 from polyqa.colbert_index.update import replace_metadata
 
-from .folder import Documents, holds_documents
+from .folder import Before, Documents, holds_documents
 from .splitting import Splitter
 
 _STATE = ".documents.json"
-_READING = 5  # raised whenever documents are read in another way: the next sync then converts all files again
+_READING = 6  # raised whenever documents are read in another way: the next sync then converts all files again
 _AT_ONCE = 2_000  # passages that an interrupted sync loses at most
 
 
@@ -84,18 +84,20 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     splitter = Splitter(state.tokens or opened.settings.doc_maxlen, state.overlap, opened.manifest.checkpoint)
     present = {passage.pid: passage for passage in opened.passages}
     same = state.tokens == splitter.tokens and state.reading == _READING
-    files: Mapping[str, tuple[str, list[str]]] = state.files if same else {}
-    unchanged = {
-        source: digest
-        for source, (digest, ids) in files.items()
-        if all(pid in present and present[pid].metadata.get("source") == source for pid in ids)
+    files = state.files if same else {}
+    # One of which a passage is missing, or stands under another file's name, is read again, whatever its hash.
+    stands = {
+        source
+        for source, file in files.items()
+        if all(pid in present and present[pid].metadata.get("source") == source for pid in file.ids)
     }
+    before = {source: Before(file.digest if source in stands else "", file.titles) for source, file in files.items()}
     documents = None
     passages: Iterable[Passage]
     if exists(folder) and not holds_documents(folder):
         passages = read_corpus(folder)
     else:
-        passages = documents = Documents(folder, splitter, unchanged=unchanged)
+        passages = documents = Documents(folder, splitter, before=before)
     new: list[Passage] = []
     rewritten: set[str] = set()
     at_hand: dict[str, Passage] = {}
@@ -131,8 +133,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     if gone:
         opened = remove_passages(opened, gone)
     if documents:
-        ids = {**{source: files[source][1] for source in documents.skipped}, **documents.ids}
-        _write_state(opened, splitter, {source: (digest, ids[source]) for source, digest in documents.files.items()})
+        documents.ids |= {source: files[source].ids for source in documents.skipped}
+        remember(opened, documents)
     stayed = len(present) - len(gone) - len(rewritten) - len(moved)
     summary = documents.summary() if documents else f"read {counted(len(at_hand), 'passage')}"
     return Synced(opened, len(new), len(gone) + len(rewritten), len(moved), stayed, summary)
@@ -145,9 +147,22 @@ def _stays(source: str, as_before: set[str]) -> bool:
 
 
 def remember(index: ColBERTIndex, documents: Documents) -> None:
-    """Note beside an index what it was built of, so that the first sync converts only what has changed."""
-    files = {source: (digest, documents.ids.get(source, [])) for source, digest in documents.files.items()}
-    _write_state(index, documents.splitter, files)
+    """Note beside an index what it was built of, so that the next sync converts only what has changed."""
+    files = {
+        source: _File(digest=digest, ids=documents.ids.get(source, []), titles=list(documents.titles[source]))
+        for source, digest in documents.files.items()
+    }
+    splitter = documents.splitter
+    state = _State(tokens=splitter.tokens, overlap=splitter.overlap, reading=_READING, files=files)
+    write_atomically(index.path / _STATE, state.model_dump_json().encode())
+
+
+class _File(BaseModel):
+    """A file that was read: its hash, the ids of its passages and the titles of its documents."""
+
+    digest: str
+    ids: list[str]
+    titles: list[str]
 
 
 class _State(BaseModel):
@@ -156,15 +171,10 @@ class _State(BaseModel):
     tokens: int | None = Field(default=None, ge=32, le=500)
     overlap: int = Field(default=0, ge=0, le=250)
     reading: int = 1
-    files: dict[str, tuple[str, list[str]]] = Field(default_factory=dict)
+    files: dict[str, _File] = Field(default_factory=dict)
 
 
 def _read_state(index: ColBERTIndex) -> _State:
     with suppress(FileNotFoundError, ValueError):
         return _State.model_validate_json((index.path / _STATE).read_bytes())
     return _State()
-
-
-def _write_state(index: ColBERTIndex, splitter: Splitter, files: Mapping[str, tuple[str, list[str]]]) -> None:
-    state = _State(tokens=splitter.tokens, overlap=splitter.overlap, reading=_READING, files=dict(files))
-    write_atomically(index.path / _STATE, state.model_dump_json().encode())

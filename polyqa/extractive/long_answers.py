@@ -7,7 +7,16 @@ from dataclasses import replace
 from statistics import mean
 
 from polyqa.base.values import Interpretation
-from polyqa.metrics.text import SECTION, Sentence, content_words, holds, normalize_words, sentences, split_title
+from polyqa.metrics.text import (
+    SECTION,
+    Sentence,
+    content_words,
+    holds,
+    is_kind,
+    normalize_words,
+    sentences,
+    split_title,
+)
 from polyqa.replies import parse_interpretations
 
 from .ambiguity import insertions
@@ -208,7 +217,7 @@ def _added(question: str, reading: str) -> str:
 
 def _with_article(qualifier: str) -> str:
     kind, _, more = qualifier.partition(", ")
-    told = f"the {kind}" if kind.split()[-1].islower() else kind
+    told = f"the {kind}" if is_kind(kind) else kind
     return f"{told} ({more})" if more else told
 
 

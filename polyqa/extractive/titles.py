@@ -135,13 +135,22 @@ def placed(question: str, title: str) -> tuple[str, str]:
 def are_namesakes(question: str, one: str, other: str) -> bool:
     """Return whether the same words of a question name two titles, and each says more than the question.
 
+    So does each of two that differ in what stands in brackets, if the question names neither.
+
     >>> are_namesakes("When did Titanic sink?", "Titanic (1953 film)", "Titanic (musical)")
     True
     >>> are_namesakes("When did Titanic sink?", "Titanic (1953 film)", "Iceberg")
     False
     >>> are_namesakes("Who booked the Blue Room?", "Old Wing › Blue Room", "New Wing › Blue Room")
     True
+    >>> are_namesakes("What is the fee?", "Contract (Acme) › Fees", "Contract (Globex) › Fees")
+    True
     """
+    (name, apart), (other_name, other_apart) = split_title(one), split_title(other)
+    if name == other_name and "" != apart != other_apart != "":
+        asked = {*content_words(question)}
+        if not asked & {*content_words(apart), *content_words(other_apart)}:
+            return True
     body = question.rstrip(" ?").split()
     (section, place), (same, elsewhere) = placed(question, one), placed(question, other)
     if section and section == same:

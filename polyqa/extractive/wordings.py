@@ -4,7 +4,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from polyqa.metrics.text import STOPWORDS, content_words, holds, normalize_words, sentence_at, split_title, with_title
+from polyqa.metrics.text import (
+    SECTION,
+    STOPWORDS,
+    content_words,
+    holds,
+    normalize_words,
+    sentence_at,
+    split_title,
+    with_title,
+)
 from polyqa.models import Reader, Task, Writer
 
 from .answer_kinds import answer_kind, years
@@ -52,18 +61,22 @@ def phrase(
 def wordings(question: str, chosen: Sequence[Evidence], models: Models) -> list[list[str]]:
     """Return for each evidence the questions that it answers, the best first; none where nothing settles the question.
 
-    Sections of one name are told apart by where they stand. Otherwise, what a title adds to a name that the user wrote
-    as one says best what is meant. Where there is none, or a likelier reading has it already, the likeliest in the
-    writer's eyes of all that is natural comes next: the title in the user's words, what the writer itself writes, times
-    and places beside the answer.
+    Sections of one name are told apart by where they stand, also those of documents of one title. Otherwise, what a
+    title adds to a name that the user wrote as one says best what is meant. Where there is none, or a likelier reading
+    has it already, the likeliest in the writer's eyes of all that is natural comes next: the title in the user's words,
+    what the writer itself writes, times and places beside the answer.
     """
     titles = [one.passage.title for one in chosen]
     places = {placed(question, title) for title in titles}
     sections = Counter(section for section, _ in places if section)
+    documents = Counter(split_title(title)[0] for title in set(titles) if SECTION in title)
     named: list[str | None] = []
     for title in titles:
         section, place = placed(question, title)
-        if sections[section] > 1:
+        name, qualifier = split_title(title)
+        if qualifier and documents[name] > 1:
+            named.append(with_title(question, qualifier))
+        elif sections[section] > 1:
             named.append(with_title(question, place))
         else:
             named.append(settle(question, title) if names(question, title) else None)

@@ -32,6 +32,30 @@ def test_build_search_and_sync(tmp_path: Path) -> None:
     assert found["metadata"] == {"source": "falcon.md", "section": "Speed", "line": 5}
 
 
+def test_contracts_of_two_customers_are_two_readings(tmp_path: Path) -> None:
+    for customer, weeks in (("acme", "six weeks"), ("globex", "three months")):
+        folder = tmp_path / "contracts" / customer
+        folder.mkdir(parents=True)
+        text = (
+            f"# Service contract\n\n## Termination\n\nThe notice period is {weeks}. Notice must be given in writing.\n"
+        )
+        (folder / "contract.md").write_text(f"{text}\n## Place\n\nThe place of jurisdiction is Lisbon.")
+    run("index", "build", tmp_path / "contracts", "--name", tmp_path / "index")
+    asked = json.loads(run("ask", "What is the notice period?", "--index", tmp_path / "index", "--json"))
+    assert {(one["question"], one["answer"]) for one in asked["interpretations"]} == {
+        ("What is the notice period (Acme)?", "six weeks"),
+        ("What is the notice period (Globex)?", "three months"),
+    }
+    assert "disagree" not in asked["answer"]
+    assert sorted(asked["clarification"]["choices"]) == ["Acme", "Globex"]
+    for question, answer in (
+        ("What is the notice period of Globex?", "three months"),
+        ("What is the place of jurisdiction of Globex?", "Lisbon"),  # the same in both
+    ):
+        asked = json.loads(run("ask", question, "--index", tmp_path / "index", "--json"))
+        assert [one["answer"] for one in asked["interpretations"]] == [answer]
+
+
 def test_watching_syncs_at_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "birds").mkdir()
     (tmp_path / "birds" / "falcon.md").write_text("Falcons dive.")

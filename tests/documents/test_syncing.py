@@ -237,13 +237,36 @@ def test_notes_that_are_damaged_count_as_missing(state: str, birds: Path, built:
 
 
 def test_the_same_text_in_two_files(birds: Path, built: ColBERTIndex) -> None:
-    (birds / "copy.md").write_text(BIRDS["owl.md"])
+    (birds / "the owl.md").write_text(BIRDS["owl.md"])
     assert sync_index(built, birds).added == 0
     (birds / "owl.md").unlink()
     synced = sync_index(built.path, birds)
     assert (synced.added, synced.removed, synced.moved) == (0, 0, 1)
-    assert places(synced.index)["Owls hunt at night."] == "copy.md, line 3"
+    assert places(synced.index)["Owls hunt at night."] == "the owl.md, line 3"
     assert sync_index(built.path, birds).moved == 0
+
+
+def test_a_namesake_that_comes_or_goes_renames_the_others(birds: Path, built: ColBERTIndex) -> None:
+    (birds / "north").mkdir()
+    (birds / "north" / "owl.md").write_text("# Owl\n\nOwls hunt by day.\n\n## Prey\n\nLemmings.")
+    (birds / "north" / "hawk.md").write_text("# Hawk\n\nHawks circle over the meadow.")
+    synced = sync_index(built, birds)
+    owls = {"Owl (North)", "Owl (North) › Prey"}
+    assert {passage.title for passage in synced.index.passages} == {"Owl", "Falcon", "Falcon › Prey", "Hawk"} | owls
+    assert (synced.added, synced.removed) == (2, 0)
+    assert "1 of them unchanged" in synced.summary  # the falcon
+
+    (birds / "south").mkdir()
+    (birds / "owl.md").rename(birds / "south" / "owl.md")
+    synced = sync_index(synced.index, birds)
+    assert {passage.title for passage in synced.index.passages if "Owl" in passage.title} == {"Owl (South)"} | owls
+    assert (synced.added, synced.removed) == (1, 1)
+    assert str(sync_index(synced.index, birds)).startswith("added 0 passages, removed 0, 6 unchanged")
+
+    (birds / "north" / "owl.md").unlink()
+    synced = sync_index(synced.index, birds)
+    assert [passage.title for passage in synced.index.passages if "Owl" in passage.title] == ["Owl"]
+    check_index(synced.index.path)
 
 
 def test_passages_of_elsewhere_stay(birds: Path, built: ColBERTIndex) -> None:

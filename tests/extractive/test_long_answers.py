@@ -90,6 +90,7 @@ MEANT = "The answer depends on what is meant:"
         (("Marrow (1953 film)", "Marrow (NASA)", "Marrow (ship)"), "Marrow can mean the 1953 film, NASA or the ship."),
         (("Marrow Cup", "Marrow (ship)"), "The answer depends on what is meant: Marrow Cup or the ship Marrow."),
         (("Shop › Marrow (ship)", "Shop › Marrow (NASA)"), "Marrow can mean the ship or NASA."),
+        (("Contract (Acme) › Fees", "Contract (Globex) › Fees"), "Contract can mean Acme or Globex."),
         (("pip install › Examples", "pip freeze › Examples"), f"{MEANT} pip install or pip freeze."),
         (("pip › Cache", "pip › Files › Proxy"), f"{MEANT} Cache or “Proxy” in Files."),
         (

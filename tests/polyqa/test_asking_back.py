@@ -33,6 +33,16 @@ def test_choices_are_what_titles_say_beside_the_name() -> None:
     assert asked.numbered == "Which Titanic?\n\n1. the 1997 film\n2. the musical\n3. RMS Titanic"
 
 
+def test_documents_of_one_title_are_called_what_tells_them_apart() -> None:
+    asked, _ = made(
+        "What is the notice period?",
+        ("Contract (Acme) › Termination", "What is the notice period?", "six weeks"),
+        ("Contract (Globex) › Termination", "What is the notice period (Globex)?", "three months"),
+    )
+    assert asked is not None
+    assert asked.question == "Which Contract: Acme or Globex?"
+
+
 def test_of_one_thing_the_questions_say_what_differs() -> None:
     asked, _ = made("When was the Jaguar jet retired?", *JAGUAR)
     assert asked is not None
