@@ -109,31 +109,3 @@ def test_faults_prints_and_stores_its_tables(run: Run, tmp_path: Path) -> None:
     assert "| 401, a wrong key | `[openai/m] the server refused the key" in out
     assert "| `closed-book` | 0 of 1 | 0 of 1 |" in out
     assert list(stored(tmp_path / "f.json")["tables"]) == ["told", "answered", "kept"]
-
-
-def test_converters_are_compared_by_what_a_file_holds(run: Run, tmp_path: Path) -> None:
-    import docx
-
-    document = docx.Document()
-    document.add_heading("Birds", 1)
-    document.add_paragraph("Falcons fly.")
-    document.add_table(2, 1).cell(1, 0).text = "Owls"
-    document.save(str(tmp_path / "a.docx"))
-    (tmp_path / "b.html").write_text("<title>x</title><body><h2>Hawks</h2><script>no</script><p>Hawks dive.</p></body>")
-    words = (tmp_path / "a.docx", tmp_path / "b.html", "--with", f"kreuzberg={sys.executable}", "--pypdf", "none")
-    run("converters", "compare", *words, "--json", tmp_path / "c.json")
-    (row,) = stored(tmp_path / "c.json")["tables"][""]["rows"]
-    assert row[1:5] == ["100.0", "100.0", "2 of 2", "1 of 1"]
-    assert row[0].startswith("kreuzberg 4.")
-
-
-@pytest.mark.slow
-def test_building_is_timed_beside_the_converter_alone(run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "birds"
-    folder.mkdir()
-    (folder / "falcon.md").write_text("# Falcon\n\nFalcons dive.")
-    (folder / "owl.html").write_text("<h1>Owl</h1><p>Owls hunt.</p>")
-    run("converters", "build", folder, "--json", tmp_path / "b.json")
-    kept = stored(tmp_path / "b.json")
-    assert kept["about"].startswith("2 files of 0.0 MB (1 Markdown, 1 HTML), 2 passages; ")
-    assert [float(row[4].replace(",", "")) > 0 for row in kept["tables"][""]["rows"]] == [True] * 3
