@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from refusals import told
 
 import polyqa
 from lab.local import matched
@@ -51,16 +50,6 @@ def test_retrieval_prints_and_stores_its_stages(run: Run, tmp_path: Path) -> Non
     stages = [row[0] for row in kept["tables"][""]["rows"]]
     assert "fused + DIVA (5 passages)" in stages
     assert all(f"| {stage} |" in out for stage in stages)
-
-
-@pytest.mark.slow
-def test_latency_counts_round_trips(run: Run, tmp_path: Path) -> None:
-    words = ("--program", "closed-book", "--program", "query-refinement", "--limit", 2, "--latency", 0.3)
-    run("latency", *words, "--json", tmp_path / "l.json")
-    rows = stored(tmp_path / "l.json")["tables"][""]["rows"]
-    assert [row[:3] for row in rows] == [["`closed-book`", "1.0", "1.0"], ["`query-refinement`", "2.0", "2.0"]]
-    (tmp_path / "one.json").write_text(json.dumps([{"question": "Who wrote Dune?", "answers": ["Frank Herbert"]}]))
-    assert "at least two" in told(run, "latency", *words, "--questions", tmp_path / "one.json")
 
 
 def test_readings_of_runs_are_counted_and_compared(run: Run, tmp_path: Path) -> None:
