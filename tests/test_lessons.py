@@ -22,7 +22,7 @@ HOME = Path(polyqa.__file__).resolve().parents[1] / "lessons"
 SCRIPTS = sorted(HOME.glob("[0-9][0-9]-*.py"))
 EVERY = [pytest.param(path, id=path.stem) for path in SCRIPTS]
 _LONG = {"01", "04", "05", "07", "08", "09", "10", "11"}
-"""Those that compile with the embedded engine, or compute for more than ten seconds, are run with the slow tests."""
+"""Those that compile with the embedded engine, or compute for more than twenty seconds, are run with the slow tests."""
 
 
 def load_build() -> ModuleType:
