@@ -136,23 +136,17 @@ def read(path: Path) -> list[Told]:
     return told
 
 
-def fit_weights(
-    rows: NDArray[np.float64], right: NDArray[np.bool_], corpora: Sequence[str]
-) -> tuple[NDArray[np.float64], float]:
-    """Return weights and bias of the logistic regression over rows of signs in which each corpus counts as much."""
+def fit_readings(told: Sequence[Told]) -> tuple[NDArray[np.float64], float]:
+    """Return weights and bias of the logistic regression over the readings, in which each corpus counts as much."""
     from sklearn.linear_model import LogisticRegression
 
+    rows, right = np.concatenate([one.signs for one in told]), np.concatenate([one.right for one in told])
+    names = [one.corpus for one in told for _ in one.right]
     scale = rows.std(axis=0) + 1e-9
-    counts = Counter(corpora)
-    weights = [len(corpora) / len(counts) / counts[name] for name in corpora]
+    counts = Counter(names)
+    weights = [len(names) / len(counts) / counts[name] for name in names]
     model = LogisticRegression(C=1.0).fit(rows / scale, right, weights)
     return model.coef_[0] / scale, float(model.intercept_[0])
-
-
-def fit_readings(told: Sequence[Told]) -> tuple[NDArray[np.float64], float]:
-    """Return weights and bias of `fit_weights` over the readings of questions."""
-    names = [one.corpus for one in told for _ in one.right]
-    return fit_weights(np.concatenate([one.signs for one in told]), np.concatenate([one.right for one in told]), names)
 
 
 def judge(told: Sequence[Told], weights: NDArray[np.float64], bias: float) -> list[Told]:

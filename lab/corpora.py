@@ -9,7 +9,7 @@ exchanged for one that stands nowhere in it (``swapped``), and people's unanswer
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,16 +35,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Item:
-    """A question of a data set, the aliases of each right answer, and the passages that it is about."""
+    """A question of a data set, the aliases of all right answers, and the passages that it is about."""
 
     question: str
-    gold: tuple[tuple[str, ...], ...]
+    answers: tuple[str, ...]
     passages: tuple[Passage, ...]
-
-    @property
-    def answers(self) -> tuple[str, ...]:
-        """The aliases of all right answers."""
-        return tuple(dict.fromkeys(alias for aliases in self.gold for alias in aliases))
 
 
 @dataclass(frozen=True)
@@ -56,14 +51,14 @@ class Corpus:
     asked: tuple[Asked, ...]
 
 
-def items(data: Path, *, planted: bool = False) -> dict[str, list[Item]]:
-    """Return the questions of each corpus; of RAMDocs' documents those that were planted only if wanted."""
+def items(data: Path) -> dict[str, list[Item]]:
+    """Return the questions of each corpus."""
     return {
         "homonyms": _homonyms(),
         "SQuAD": _squad(data / "squad" / "reader_eval.json"),
         "ASQA": _asqa(data / "squad" / "reader_train_nq_style.json"),
         "TimeQA": _timeqa(data / "training" / "disambig_timeqa_groups.jsonl.gz"),
-        "RAMDocs": _ramdocs(data / "ramdocs", planted),
+        "RAMDocs": _ramdocs(data / "ramdocs"),
     }
 
 
@@ -121,12 +116,16 @@ def _swapped(
             count -= 1
 
 
+def _once(answers: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(alias for aliases in answers for alias in aliases))
+
+
 def _homonyms() -> list[Item]:
     passages = {passage.pid: passage for passage in read_corpus(corpus_path())}
     return [
         Item(
             one.question,
-            tuple(reading.short_answers for reading in one.readings),
+            _once(reading.short_answers for reading in one.readings),
             tuple(passages[reading.pid] for reading in one.readings if reading.pid),
         )
         for one in load_questions("homonyms/train")
@@ -149,7 +148,7 @@ def _aliases(asked: dict[str, Any]) -> tuple[str, ...]:
 
 def _squad(path: Path) -> list[Item]:
     asked = (one for one in _paragraphs(path) if not one[2]["is_impossible"])
-    return [Item(own["question"], (_aliases(own),), (passage,)) for _, passage, own in asked]
+    return [Item(own["question"], _aliases(own), (passage,)) for _, passage, own in asked]
 
 
 def _squad_impossible(path: Path) -> list[str]:
@@ -161,9 +160,9 @@ def _asqa(path: Path) -> list[Item]:
     for question, passage, asked in _paragraphs(path):
         found.setdefault(question, []).append((passage, _aliases(asked)))
     return [
-        Item(question, gold, tuple({passage.pid: passage for passage, _ in pairs}.values()))
+        Item(question, answers, tuple({passage.pid: passage for passage, _ in pairs}.values()))
         for question, pairs in found.items()
-        if (gold := tuple(dict.fromkeys(aliases for _, aliases in pairs if aliases)))
+        if (answers := _once(aliases for _, aliases in pairs))
     ]
 
 
@@ -172,8 +171,8 @@ def _timeqa(path: Path) -> list[Item]:
     for number, group in _json_lines(path):
         texts = dict.fromkeys([group["lead"], *(text for one in group["readings"] for text in one["passages"])])
         passages = (Passage(pid=f"{number}-{at}", title=group["title"], text=text) for at, text in enumerate(texts))
-        gold = tuple(tuple(one["answers"]) for one in group["readings"])
-        made.append(Item(group["ambiguous_question"], gold, tuple(passages)))
+        answers = _once(one["answers"] for one in group["readings"])
+        made.append(Item(group["ambiguous_question"], answers, tuple(passages)))
     return made
 
 
@@ -181,13 +180,13 @@ def _json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     return ((number, json.loads(line)) for number, line in read_lines(path))
 
 
-def _ramdocs(folder: Path, planted: bool) -> list[Item]:
+def _ramdocs(folder: Path) -> list[Item]:
     passages = {one.pid: one for one in read_corpus(folder / "corpus.jsonl")}
     return [
         Item(
             one.question,
-            tuple(reading.short_answers for reading in one.readings),
-            tuple(passages[text.pid] for text in one.documents if planted or text.kind != "misinfo"),
+            _once(reading.short_answers for reading in one.readings),
+            tuple(passages[text.pid] for text in one.documents if text.kind != "misinfo"),
         )
         for one in load_questions(folder / "open250.json")
     ]

@@ -23,7 +23,6 @@ from polyqa.optimizers.clauses import LIBRARY, Candidate
 from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs.registry import REGISTRY
 
-from .published import ASQA
 from .results import HOME, Summary, read_measured, read_results
 
 _QUALITY = ("disambig_f1", "rouge_l", "str_em", "mrecall@5", "g_precision", "g_recall")
@@ -170,16 +169,6 @@ def _cell(run: Summary, name: str) -> str:
     return "–" if found is None else amount_text(name, found.value)
 
 
-def published() -> str:
-    """Return the figures of the papers on ASQA."""
-    kept = [name for name in COLUMNS if any(name in one.metrics for one in ASQA)]
-    rows = (
-        [one.system, one.lm, *(f"{one.metrics[name]:.1f}" if name in one.metrics else "–" for name in kept), one.source]
-        for one in ASQA
-    )
-    return markdown_table(["system", "language model", *(COLUMNS[name].label for name in kept), "source"], rows)
-
-
 def part(name: str, *arguments: str) -> str:
     """Return what a marked part holds: one of `PARTS`, or a measurement, named by its file in `lab/results/`.
 
@@ -212,7 +201,6 @@ PARTS: Mapping[str, Callable[..., str]] = MappingProxyType(
         "lessons": lesson_table,
         "program-classes": program_classes,
         "programs": programs,
-        "published": published,
         "python": python,
         "recipes": recipes,
     }

@@ -25,7 +25,7 @@ from polyqa.evaluation.tables import markdown_table
 HOME = Path(__file__).resolve().parent / "results"
 BASELINE = "rac"
 _DIGITS = 4
-_NOT_TOLD = ("--json", "--work", "--record", "--plot")  # options of where something is kept
+_NOT_TOLD = ("--json", "--record", "--plot")  # options of where something is kept
 Item = TypeVar("Item")
 
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also store the measurement, for the documents.")]
@@ -90,16 +90,14 @@ def report(
     tables: Table | Mapping[str, Table],
     json_file: Path | None,
     *,
-    notes: str = "",
     values: Mapping[str, float] | None = None,
 ) -> None:
     """Print the tables of a measurement, and store it if a file is given, with today's date and this command line."""
     named = {"": tables} if isinstance(tables, Table) else dict(tables)
     typer.echo("\n\n".join(table.markdown() for table in named.values()))
     if json_file is not None:
-        measured = Measured(
-            about=f"{about}; {today()}.", command=command_line(), tables=named, notes=notes, values=dict(values or {})
-        )
+        about = f"{about}; {today()}."
+        measured = Measured(about=about, command=command_line(), tables=named, values=dict(values or {}))
         write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
 
 

@@ -1,10 +1,8 @@
-"""How search and batch answering grow: with passages, and with questions under way at once.
+"""How batch answering grows with questions under way at once.
 
-python -m lab.scale search --index NAME [--index LARGER …] --questions SOURCE [--json FILE]
 python -m lab.scale answer [--count 1000] [--json FILE]
 
-``search`` times the search of indexes, and compares what it finds with an exact search. ``answer`` has a thousand
-questions answered with a language model that takes a second for each call, so many at once.
+A thousand questions are answered with a language model that takes a second for each call, so many at once.
 """
 
 import multiprocessing
@@ -16,69 +14,23 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from polyqa.base.values import Passage
-from polyqa.colbert_index import ColBERTIndex, SearchSettings
 from polyqa.evaluation.loading import load_questions
 from polyqa.loading import load
-from polyqa.metrics import exact_presence
 
-from .results import Index, JsonFile, Program, Questions, Table, cores, report, tracked, without_folders
-from .retrieval import evaluate_ranking
+from .results import Index, JsonFile, Program, Table, cores, report, tracked
 from .servers import prepared, serving
 
 app = typer.Typer(no_args_is_help=True)
-_KS = (5, 100)
-_THOROUGH = SearchSettings(ncells=64, candidates=10**9, ndocs=10**9)
 _LATENCY = 1.0
 _AT_ONCE = [(1, 0), (8, 0), (64, 0), (256, 0), (64, 2), (256, 4)]
 """Questions under way at once, and workers of Ray among which they are shared; 0 without Ray."""
 
 
-def _timed(index: ColBERTIndex, questions: Sequence[str], k: int) -> tuple[list[list[Passage]], list[float]]:
-    """Return what is found for each question, and the milliseconds that it took, with encoding the question."""
-    found, took = [], []
-    for question in questions:
-        began = time.perf_counter()
-        found.append(index.search(question, k))
-        took.append(1_000 * (time.perf_counter() - began))
-    return found, took
-
-
-def _same(found: Sequence[Sequence[Passage]], exact: Sequence[Sequence[Passage]], k: int) -> float:
-    """Return the mean share of the k best passages of an exact search that were found."""
-    shares = [
-        len({one.pid for one in passages} & {one.pid for one in best[:k]}) / max(1, len(best[:k]))
-        for passages, best in zip(found, exact, strict=True)
-    ]
-    return float(np.mean(shares))
-
-
-@app.command()
-def search(
-    index: Annotated[list[str], typer.Option(help="Name or path of an index; repeat for more.")],
-    questions: Questions,
-    json_file: JsonFile = None,
-) -> None:
-    """Time the search of indexes."""
-    asked = load_questions(questions)
-    texts = [one.question for one in asked]
-    rows = []
-    for name in tracked(index, "searching"):
-        opened = ColBERTIndex(name)
-        opened.search("warm up", 1)
-        exact = ColBERTIndex(name, search_settings=_THOROUGH).search_many(texts, max(_KS))
-        for k in _KS:
-            found, took = _timed(opened, texts, k)
-            recalled = evaluate_ranking(asked, found, exact_presence)["MRecall@5"].value
-            times = [f"{np.quantile(took, share):.1f}" for share in (0.5, 0.99)]
-            same = f"{100 * _same(found, exact, k):.1f}%"
-            rows.append([opened.name, f"{len(opened):,}", str(k), *times, same, f"{recalled:.1f}"])
-    about = f"{without_folders(questions)}, {len(asked)} questions; {cores()} cores, of which a search takes one"
-    heads = ["index", "passages", "k", "ms (median)", "ms (99%)", "as exact", "MRecall@5"]
-    report(about, Table(heads=heads, rows=rows), json_file)
+@app.callback()
+def commands() -> None:
+    """Measure how answering grows."""
 
 
 def _answer(given: Mapping[str, Any], questions: Sequence[str], at_once: int, workers: int, told: Connection) -> None:

@@ -62,7 +62,7 @@ def start_server(respond: Respond) -> ThreadingHTTPServer:
         daemon_threads = True
 
     server = Server(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()  # so soon a shutdown is seen
     return server
 
 

@@ -57,6 +57,7 @@ RUN = sorted(
     if (name := str(path.relative_to(ROOT))) not in NOT_RUN
     and re.search(r"^ *```python", path.read_text(encoding="utf-8"), re.MULTILINE)
 )
+COMMANDS = typer.main.get_command(app)
 EXERCISE = ROOT / "docs" / "how-to" / "write-a-program.md"
 
 
@@ -197,7 +198,7 @@ def test_commands_are_as_the_command_line_takes_them(path: Path) -> None:
     for line in command_lines(path):
         words = shlex.split(line, comments=True)
         if words[:1] == ["polyqa"]:
-            command, rest = typer.main.get_command(app), words[1:]
+            command, rest = COMMANDS, words[1:]
             while rest and (commands := getattr(command, "commands", None)) is not None:
                 assert rest[0] in commands or rest[0].startswith("-"), line
                 command, rest = commands.get(rest[0], command), rest[1:]

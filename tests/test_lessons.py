@@ -21,8 +21,8 @@ from polyqa.lesson_files import Lesson, lesson, lessons, lessons_home
 HOME = Path(polyqa.__file__).resolve().parents[1] / "lessons"
 SCRIPTS = sorted(HOME.glob("[0-9][0-9]-*.py"))
 EVERY = [pytest.param(path, id=path.stem) for path in SCRIPTS]
-_COMPILING = {"01", "04", "05", "07", "08"}
-"""Those that compile with the embedded engine are run with the slow tests."""
+_LONG = {"01", "04", "05", "07", "08", "09", "10", "11"}
+"""Those that compile with the embedded engine, or compute for more than twenty seconds, are run with the slow tests."""
 
 
 def load_build() -> ModuleType:
@@ -60,10 +60,7 @@ def run_cell(source: str, space: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(
     "script",
-    [
-        pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem[:2] in _COMPILING else ())
-        for path in SCRIPTS
-    ],
+    [pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem[:2] in _LONG else ()) for path in SCRIPTS],
 )
 def test_every_cell_runs_and_prints_what_the_notebook_shows(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -331,18 +328,13 @@ def test_the_site_has_a_page_for_every_lesson() -> None:
     assert re.findall(r"lessons/(\d\d-[\w-]+)\.md", pages) == [path.stem for path in SCRIPTS]
 
 
-def test_a_warning_in_a_cell_stops_the_build() -> None:
-    cell = nbformat.v4.new_code_cell("import sys; print('careful', file=sys.stderr)")
-    with pytest.raises(RuntimeError, match=r"standard error: careful[\s\S]*import sys"):
-        build.run(nbformat.v4.new_notebook(cells=[cell]))
-
-
-def test_the_environment_names_no_language_model_while_lessons_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_names_no_language_model_and_is_stopped_by_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(build.LM, "openai/none")
-    cell = nbformat.v4.new_code_cell(f"import os; print(os.environ.get('{build.LM}'))\n'(rac, 2.5 s)'")
-    notebook = build.run(nbformat.v4.new_notebook(cells=[cell]))
-    assert [output.get("text") or output.data["text/plain"] for output in notebook.cells[0].outputs] == [
-        "None\n",
-        "'(rac)'",
-    ]
+    asking = nbformat.v4.new_code_cell(f"import os; print(os.environ.get('{build.LM}'))\n'(rac, 2.5 s)'")
+    warning = nbformat.v4.new_code_cell("import sys; print('careful', file=sys.stderr)")
+    notebook = nbformat.v4.new_notebook(cells=[asking, warning])
+    with pytest.raises(RuntimeError, match=r"standard error: careful[\s\S]*import sys"):
+        build.run(notebook)
+    outputs = [output.get("text") or output.data["text/plain"] for output in notebook.cells[0].outputs]
+    assert outputs == ["None\n", "'(rac)'"]
     assert os.environ[build.LM] == "openai/none"

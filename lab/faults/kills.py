@@ -23,7 +23,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -133,46 +133,37 @@ def hidden(folder: Path) -> frozenset[str]:
 
 
 def attack(
-    base: Path, commands: Mapping[str, Command], count: int, seed: int, *, full: int = 0
+    base: Path, name: str, one: Command, count: int, seed: int, *, full: int = 0
 ) -> tuple[dict[str, Table], list[str]]:
-    """Kill every command so often, and fill its disk, each time in a copy of a folder; return tables and faults."""
-    usual = {name: _undisturbed(base, one) for name, one in commands.items()}
+    """Kill a command so often, and fill its disk, each time in a copy of a folder; return tables and faults."""
+    usual = _undisturbed(base, one)
     wrong: list[str] = []
-    tables = {"": _trials(base, commands, usual, "kills", count, seed, wrong)}
+    tables = {"": _trials(base, name, one, usual, "kills", count, seed, wrong)}
     if full:
-        tables["full"] = _trials(base, commands, usual, "full disks", full, seed, wrong)
+        tables["full"] = _trials(base, name, one, usual, "full disks", full, seed, wrong)
     return tables, wrong
 
 
 def _trials(
-    base: Path,
-    commands: Mapping[str, Command],
-    usual: Mapping[str, Usual],
-    what: str,
-    count: int,
-    seed: int,
-    wrong: list[str],
+    base: Path, name: str, one: Command, usual: Usual, what: str, count: int, seed: int, wrong: list[str]
 ) -> Table:
-    """Disturb every command so often; return the counts, and add to what went wrong."""
-    draws = {name: random.Random(f"{seed} {what} {name}") for name in commands}
-    counts: dict[str, Counter[str]] = {name: Counter() for name in commands}
-    for name in tracked([name for name in commands for _ in range(count)], what):
+    """Disturb a command so often; return the counts, and add to what went wrong."""
+    draw, counts = random.Random(f"{seed} {what} {name}"), Counter[str]()
+    for _ in tracked(range(count), f"{name}: {what}"):
         with tempfile.TemporaryDirectory() as place:
-            home, one = Path(place) / "home", commands[name]
+            home = Path(place) / "home"
             if what == "kills":
-                told, how = "", _killed(base, home, one, draws[name].uniform(0, usual[name].seconds))
+                told, how = "", _killed(base, home, one, draw.uniform(0, usual.seconds))
             else:
-                most = draws[name].randrange(usual[name].largest)
+                most = draw.randrange(usual.largest)
                 told, how = _without_space(base, home, one, most), f"for {most:,} bytes a file"
-            faults = _faults(one, home, usual[name]) | ({"told": told} if told else {})
-        counts[name].update(["trials", *({"told", "readable", "finished", "clean"} - faults.keys())])
+            faults = _faults(one, home, usual) | ({"told": told} if told else {})
+        counts.update(["trials", *({"told", "readable", "finished", "clean"} - faults.keys())])
         wrong += [f"{name} | {what} {how} | not {fault}: {text}" for fault, text in faults.items()]
     shown = ["trials", *([] if what == "kills" else ["told"]), "readable", "finished"]
-    rows = []
-    for name, own in counts.items():
-        numbers = [*(own[one] for one in shown), own["trials"] - own["clean"]]
-        rows.append([f"`polyqa {name}`", f"{usual[name].seconds:.1f}", *map(str, numbers)])
-    return Table(heads=["command", "s", what, *([] if what == "kills" else ["told in one line"]), *_REST], rows=rows)
+    numbers = [*(counts[each] for each in shown), counts["trials"] - counts["clean"]]
+    row = [f"`polyqa {name}`", f"{usual.seconds:.1f}", *map(str, numbers)]
+    return Table(heads=["command", "s", what, *([] if what == "kills" else ["told in one line"]), *_REST], rows=[row])
 
 
 def _without_space(base: Path, folder: Path, one: Command, most: int) -> str:
@@ -237,7 +228,7 @@ def command(
     with tempfile.TemporaryDirectory() as place:
         base, commands = made_commands(Path(place))
         for name in only or commands:
-            found, wrong = attack(base, {name: commands[name]}, count, seed, full=full)
+            found, wrong = attack(base, name, commands[name], count, seed, full=full)
             typer.echo("\n".join(wrong), err=True)
             tables = merged(found, tables)
             sums = {one: sum(int(row[2]) for row in table.rows) for one, table in tables.items()}

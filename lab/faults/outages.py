@@ -13,7 +13,7 @@ import random
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -77,43 +77,40 @@ def _copied(base: Path) -> Iterator[Path]:
 
 
 def attack(
-    base: Path, commands: Callable[[str], Mapping[str, Command]], failures: Sequence[str], count: int, seed: int
+    base: Path, name: str, made: Callable[[str], Command], failures: Sequence[str], count: int, seed: int
 ) -> tuple[Table, list[str]]:
-    """Let the server fail in the midst of every command so often; return the counts, and what went wrong.
+    """Let the server fail in the midst of a command so often; return the counts, and what went wrong.
 
     Parameters
     ----------
     base
         The folder that each trial begins with.
-    commands
-        Given the server's address.
+    made
+        Returns the command, given the server's address.
     failures
         Names of `FAILURES`, which come in turn.
     """
     wrong: list[str] = []
-    rows = []
+    counts: Counter[str] = Counter()
+    draw = random.Random(f"{seed} {name}")
     with faulty_server() as server:
-        for name, one in commands(server.base).items():
-            counts: Counter[str] = Counter()
-            draw = random.Random(f"{seed} {name}")
-            outcome, requests = _usual(one, base, server)
-            for failure in tracked(islice(cycle(failures), count), name):
-                with _copied(base) as home:
-                    with server.failing(FAILURES[failure], after=draw.randrange(requests)):
-                        during = _run(one, home, server)
-                    after = _run(one, home, server)
-                    same = after.code == 0 and undamaged(Subject(home, one.outcome)) == outcome
-                crashed = during.code not in (0, NOTHING_DONE, WITH_FAILURES)
-                told = during.code == 0 or bool(during.printed.strip())
-                counts.update(
-                    trials=1, held=int(not crashed), told=int(told), finished=int(same), before=during.answered
-                )
-                counts["again"] += max(0, during.answered + after.answered - requests)
-                for fault in ("crashed",) * crashed + ("silent",) * (not told) + ("not finished",) * (not same):
-                    wrong.append(f"{name} | {failure} | {fault}: {during.code} {during.printed[-200:]!r} {after.code}")
-            cells = [str(counts[each]) for each in ("trials", "held", "told", "finished")]
-            rows.append([f"`polyqa {name}`", *cells, f"{counts['before']}, {counts['again']}"])
-    return Table(heads=_HEADS, rows=rows), wrong
+        one = made(server.base)
+        outcome, requests = _usual(one, base, server)
+        for failure in tracked(islice(cycle(failures), count), name):
+            with _copied(base) as home:
+                with server.failing(FAILURES[failure], after=draw.randrange(requests)):
+                    during = _run(one, home, server)
+                after = _run(one, home, server)
+                same = after.code == 0 and undamaged(Subject(home, one.outcome)) == outcome
+            crashed = during.code not in (0, NOTHING_DONE, WITH_FAILURES)
+            told = during.code == 0 or bool(during.printed.strip())
+            counts.update(trials=1, held=int(not crashed), told=int(told), finished=int(same), before=during.answered)
+            counts["again"] += max(0, during.answered + after.answered - requests)
+            for fault in ("crashed",) * crashed + ("silent",) * (not told) + ("not finished",) * (not same):
+                wrong.append(f"{name} | {failure} | {fault}: {during.code} {during.printed[-200:]!r} {after.code}")
+    cells = [str(counts[each]) for each in ("trials", "held", "told", "finished")]
+    row = [f"`polyqa {name}`", *cells, f"{counts['before']}, {counts['again']}"]
+    return Table(heads=_HEADS, rows=[row]), wrong
 
 
 def asked_commands(address: str, timeout: float) -> dict[str, Command]:
@@ -158,12 +155,12 @@ def command(
         base.mkdir()
         write_questions(base)
         for name in only or asked_commands("", timeout):
-            only_this = partial(_asked_command, name, timeout)
-            table, wrong = attack(base, only_this, failure or list(FAILURES), count, seed)
+            made = partial(_asked_command, name, timeout)
+            table, wrong = attack(base, name, made, failure or list(FAILURES), count, seed)
             typer.echo("\n".join(wrong), err=True)
             tables = merged({"": table}, tables)
             report(f"A server that fails in one of {len(failure or FAILURES)} ways", tables, json_file)
 
 
-def _asked_command(name: str, timeout: float, address: str) -> Mapping[str, Command]:
-    return {name: asked_commands(address, timeout)[name]}
+def _asked_command(name: str, timeout: float, address: str) -> Command:
+    return asked_commands(address, timeout)[name]

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from transformers import AutoTokenizer
 
 from lab.results import JsonFile, Seed, Table, report
-from lab.wordings import areas, interval
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.models.gguf import model_file
 from polyqa.programs.finding_examples import finding_demos
 from polyqa.signatures import VerifyFinding
 
+from .areas import areas, interval
 from .commands import draw_curve, run_command
 from .findings import Labelled
 from .loop import LOG

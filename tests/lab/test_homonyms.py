@@ -47,10 +47,11 @@ def changed(splits: Splits, **change: object) -> Splits:
 
 
 def test_the_checker_finds_what_is_wrong_with_questions(passages: list[Passage], splits: Splits) -> None:
-    few = passages[:40]  # duplicates are looked for elsewhere; fewer passages are faster
+    few = passages[:2]  # duplicates are looked for elsewhere; fewer passages are faster
+    usual = set(faults(few, splits))
 
     def found(change: Splits) -> set[str]:
-        return set(faults(few, change)) - set(faults(few, splits))
+        return set(faults(few, change)) - usual
 
     question = next(q for q in splits["dev"] if q.ambiguity != "none")
     reading = question.readings[0]

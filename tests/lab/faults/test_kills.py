@@ -22,10 +22,10 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def commands(monkeypatch: pytest.MonkeyPatch, work: Any) -> dict[str, Command]:
+def command(monkeypatch: pytest.MonkeyPatch, work: Any) -> Command:
     """A command of polyqa that does something else."""
     monkeypatch.setattr(kills, "polyqa", lambda words, standalone_mode: work(Path(words[0])))
-    return {"write": Command("{home}", "out", Path.read_text)}
+    return Command("{home}", "out", Path.read_text)
 
 
 def slowly(home: Path, *, draft: bool) -> int:
@@ -46,7 +46,7 @@ def test_a_command_that_writes_aside_holds(home: Path, monkeypatch: pytest.Monke
         return slowly(home, draft=True)
 
     (home / "out").write_text("old")
-    tables, wrong = attack(home, commands(monkeypatch, work), count=5, seed=0)
+    tables, wrong = attack(home, "write", command(monkeypatch, work), count=5, seed=0)
     assert wrong == []
     assert [row[:1] + row[2:] for row in tables[""].rows] == [["`polyqa write`", "5", "5", "5", "0"]]
 
@@ -59,7 +59,7 @@ def test_a_command_that_cannot_go_on_and_leaves_files_is_named(home: Path, monke
         (home / "begun").touch()
         return slowly(home, draft=False)
 
-    tables, wrong = attack(home, commands(monkeypatch, work), count=3, seed=1)
+    tables, wrong = attack(home, "write", command(monkeypatch, work), count=3, seed=1)
     (row,) = tables[""].rows
     assert int(row[4]) < int(row[2]) == 3
     assert any("not finished: code 2" in one for one in wrong)
@@ -78,7 +78,7 @@ def test_a_full_disk_is_told_or_named(says: bool, held: str, home: Path, monkeyp
         return 2
 
     (home / "out").write_text("old")
-    tables, wrong = attack(home, commands(monkeypatch, work), count=1, seed=0, full=2)
+    tables, wrong = attack(home, "write", command(monkeypatch, work), count=1, seed=0, full=2)
     (row,) = tables["full"].rows
     assert row[2:] == ["2", held, "2", "2", "0"]
     assert len(wrong) == (0 if says else 2)
@@ -102,7 +102,7 @@ def test_files_that_only_a_killed_command_leaves_are_litter(home: Path, monkeypa
     (home / ".kept").touch()
     (home / "out").write_text("old")
     monkeypatch.setattr(random.Random, "uniform", lambda self, least, most: 2.0)
-    tables, wrong = attack(home, commands(monkeypatch, work), count=1, seed=0)
+    tables, wrong = attack(home, "write", command(monkeypatch, work), count=1, seed=0)
     assert [row[2:] for row in tables[""].rows] == [["1", "1", "1", "1"]]
     assert [one.partition(".out.")[0] for one in wrong] == ["write | kills after 2.00 s | not clean: "]
     (home / "a.tmp").touch()

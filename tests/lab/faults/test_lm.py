@@ -13,7 +13,6 @@ from polyqa.signatures import AnswerClosedBook
 
 QUESTION = "When did Titanic come out?"
 PROMPT = LeanAdapter().format(AnswerClosedBook, [], {"question": QUESTION})
-QUICK = [name for name in FAILURES if name not in ("hang", "drip")]
 
 
 def post(server: FaultyServer, timeout: float = 30) -> tuple[int, str]:
@@ -25,7 +24,7 @@ def post(server: FaultyServer, timeout: float = 30) -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
-@pytest.mark.parametrize("name", [name for name in QUICK if name != "reset"])
+@pytest.mark.parametrize("name", ["empty", "429", "html"])
 def test_the_server_sends_what_the_failure_says_and_is_well_afterwards(name: str) -> None:
     failure = FAILURES[name]
     with faulty_server() as server:

@@ -53,7 +53,8 @@ def test_what_a_command_does_with_an_outage_is_told_apart(
     engine_reply({"messages": PROMPT})  # the server loads nothing in the midst of the trials
     table, wrong = attack(
         tmp_path / "home",
-        lambda address: {"work": Command(f"{{home}} {address}", "kept", Path.read_text)},
+        "work",
+        lambda address: Command(f"{{home}} {address}", "kept", Path.read_text),
         ["500", "429"],
         count=2,
         seed=0,

@@ -104,6 +104,7 @@ def test_the_rate_rises_and_falls() -> None:
     assert rate_at(0, 0, 1.0) < rate_at(0.05, 30, 1.0) > rate_at(0.5, 300, 1.0) > rate_at(1, 600, 1.0) > 0
 
 
+@pytest.mark.slow
 def test_the_tokens_are_those_of_the_prompt() -> None:
     pytest.importorskip("xllamacpp", reason="pip install 'polyqa[local]'")
     try:
