@@ -1,0 +1,36 @@
+from lab.compiling import Compared, Remembered, answered_by_years, tables
+from polyqa.base.values import Passage
+from polyqa.metrics.gold import Question, Reading
+
+
+def test_the_tables_have_a_row_for_each_recipe_and_a_column_for_each_set() -> None:
+    row = ["A", "dr", "20", "knn", "40.0", "41.0", "+1.0 [+0.0, +2.0]", "<0.001", "years"]
+    sets = [Compared("A, dr", [row], {"clarify: years": "+1.0", "clarify: brief": "+2.0"}), Compared("B", [row], {})]
+    found = tables(sets)
+    assert found["recipes"].rows == [row, row]
+    assert found["clauses"].markdown().splitlines()[0::2] == ["| clause | A, dr | B |", "| clarify: years | +1.0 |  |"]
+    assert list(tables(sets[1:])) == ["recipes"]
+
+
+def test_other_labels_are_years_of_questions_that_ask_when() -> None:
+    dated = Question("1", "When did it open?", (Reading("?", ("4 May 1901", "May 4, 1901", "1901")),))
+    others = [
+        Question("2", "Who opened it?", (Reading("?", ("A king of 1901",)),)),
+        Question("3", "When did it open?", (Reading("?", ("in May",)),)),
+    ]
+    (only,) = answered_by_years([dated, *others])
+    assert (only.id, only.readings[0].short_answers) == ("1", ("1901",))
+
+
+def test_what_was_searched_is_not_searched_again() -> None:
+    asked = []
+
+    class Retriever:
+        def search(self, query: str, k: int) -> list[Passage]:
+            asked.append((query, k))
+            return [Passage(pid="1", title="", text=query)]
+
+    remembered = Remembered(Retriever())
+    assert [remembered.search("a", 5) for _ in range(3)] == [[Passage(pid="1", title="", text="a")]] * 3
+    remembered.search("a", 6)
+    assert asked == [("a", 5), ("a", 6)]
