@@ -21,8 +21,8 @@ from polyqa.lesson_files import Lesson, lesson, lessons, lessons_home
 HOME = Path(polyqa.__file__).resolve().parents[1] / "lessons"
 SCRIPTS = sorted(HOME.glob("[0-9][0-9]-*.py"))
 EVERY = [pytest.param(path, id=path.stem) for path in SCRIPTS]
-_LONG = {"01", "04", "05", "07", "08", "09", "10", "11"}
-"""Those that compile with the embedded engine, or compute for more than twenty seconds, are run with the slow tests."""
+_COMPILING = {"01", "04", "05", "07", "08"}
+"""Those that compile with the embedded engine are run with the slow tests."""
 
 
 def load_build() -> ModuleType:
@@ -60,7 +60,10 @@ def run_cell(source: str, space: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(
     "script",
-    [pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem[:2] in _LONG else ()) for path in SCRIPTS],
+    [
+        pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem[:2] in _COMPILING else ())
+        for path in SCRIPTS
+    ],
 )
 def test_every_cell_runs_and_prints_what_the_notebook_shows(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
