@@ -27,6 +27,7 @@ from polyqa.colbert_index.compressed import CompressedVectors
 from polyqa.colbert_index.compressing import make_indexer
 from polyqa.colbert_index.engine import quiet
 from polyqa.colbert_index.files import write_checksums
+from polyqa.colbert_index.settings import fingerprint
 from polyqa.colbert_index.shards import Built, Part, build_shard, shards_home
 from polyqa.models import Encoder
 
@@ -88,7 +89,9 @@ def test_equal_builds_are_equal_and_the_number_of_shards_counts(
     again = build_index(passages, tmp_path / "again", encoder=encoder, shards=3, progress=False)
     assert again.manifest == sharded.manifest
     assert again.search_many(QUERIES, 5) == sharded.search_many(QUERIES, 5)
-    assert build_index(passages, tmp_path / "two", shards=2, progress=False).fingerprint != sharded.fingerprint
+    hashed, settings = sharded.manifest.checkpoint_hash, sharded.settings
+    assert fingerprint(sharded.positions, hashed, settings, 3) == sharded.fingerprint
+    assert fingerprint(sharded.positions, hashed, settings, 2) != sharded.fingerprint
 
 
 def test_additions_and_removals_change_the_shards_that_they_must(copied: ColBERTIndex, encoder: Encoder) -> None:
