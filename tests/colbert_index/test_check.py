@@ -201,6 +201,6 @@ def test_shuffled_tokens_of_a_tiny_index(passages: list[Passage], tmp_path: Path
 
 
 def test_passages_that_are_all_the_same_are_no_fault(tmp_path: Path) -> None:
-    same = [{"id": number, "text": "The tide comes in at six."} for number in range(300)]
+    same = [{"id": number, "text": "The tide comes in at six."} for number in range(120)]
     path = build_index(same, tmp_path / "same", progress=False).path
-    assert len(check_index(path)) == 300
+    assert len(check_index(path)) == 120

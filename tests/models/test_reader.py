@@ -152,9 +152,8 @@ def test_spans_cover_a_text_and_overlap(unit: str, length: int) -> None:
         assert start < following <= end - EXCERPT_OVERLAP
 
 
-@pytest.mark.parametrize("before", [3_000, 14_000])
-def test_an_answer_anywhere_in_a_megabyte_is_found_where_it_stands(before: int, reader: Reader) -> None:
-    text = RISING_RIVER * before + FACT + RISING_RIVER * (14_000 - before)
+def test_an_answer_anywhere_in_a_megabyte_is_found_where_it_stands(reader: Reader) -> None:
+    text = RISING_RIVER * 11_000 + FACT + RISING_RIVER * 3_000
     assert len(text) > 900_000
     started = time.process_time()
     (reading,) = reader.read([(QUESTION, text)])
