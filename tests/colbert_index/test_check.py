@@ -63,12 +63,9 @@ FAULTS = [
     *rows(
         "polyqa.json",
         "polyqa.json is corrupt or of another version",
-        empty=becomes(b""),
         garbage=becomes(b"garbage"),
-        list=becomes(b"[]"),
         incomplete=becomes(b'{"format": 1}'),
         bytes=becomes(b"\xff\xfe\x00"),
-        type=json_with(lambda data: data.update(passages="many")),
         format=json_with(lambda data: data.update(format=2)),
         setting=json_with(lambda data: data["settings"].update(nested=1)),
     ),
@@ -84,7 +81,6 @@ FAULTS = [
         "passages.jsonl",
         "does not hold the 40 passages",
         short=lines(lambda own: own[:-1]),
-        empty=lines(lambda own: []),
         null=lines(lambda own: [*own[:-1], "null"]),
     ),
     *rows(
@@ -111,7 +107,6 @@ FAULTS = [
     *rows(
         "metadata.json",
         "metadata.json is corrupt",
-        empty=becomes(b""),
         garbage=becomes(b"garbage"),
         object=becomes(b"{}"),
         list=becomes(b"[]"),
@@ -139,7 +134,6 @@ FAULTS = [
     *rows(
         "vectors.npy",
         "vectors.npy does not match its passages",
-        none=array(lambda own: own[:0]),
         fewer=array(lambda own: own[:-1]),
         more=array(lambda own: np.concatenate([own, own[:1]])),
     ),
