@@ -131,7 +131,7 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
 
 
-def missing_files(folder: Path, shards: int = 1) -> list[str]:
+def missing_files(folder: Path, shards: int) -> list[str]:
     """Return the names of the files that a complete index has and this folder lacks."""
     missing: list[str] = []
     for part in parts_of(folder, shards):

@@ -169,7 +169,7 @@ class ColBERTIndex(Shared, Ranks):
     @property
     def version(self) -> str:
         """The name of that version."""
-        return self._held.name
+        return self.folder.name
 
     @property
     def fingerprint(self) -> str:

@@ -54,13 +54,11 @@ class Held:
     Attributes
     ----------
     folder
-        Where they lie.
-    name
-        Of the version.
+        Where they lie; its name is that of the version.
     """
 
     def __init__(self, folder: Path, lock: int | None = None) -> None:
-        self.folder, self.name = folder, folder.name
+        self.folder = folder
         if lock is not None:
             weakref.finalize(self, _release, lock, folder)
 

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,13 +50,6 @@ class Kind:
     limits: dict[str, int]
     required: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
-
-    def chosen(self, names: Iterable[str]) -> list[str] | None:
-        """Return the names that belong to this kind, ``None`` if they are not all there."""
-        held = set(names)
-        if not held.issuperset(self.required) or (self.one_of and len(held & set(self.one_of)) != 1):
-            return None
-        return [name for name in self.limits if name in held]
 
 
 ARTIFACT = Kind(
@@ -246,10 +239,10 @@ def _listed(kind: Kind, repo: str, revision: str) -> tuple[str, list[str]]:
         if not REGEX_COMMIT_OID.fullmatch(info.sha or ""):
             raise ValueError(f"a commit called {info.sha!r:.60}")
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
-        names = kind.chosen(sizes)
-        if names is None:
+        if not sizes.keys() >= {*kind.required} or (kind.one_of and len(sizes.keys() & {*kind.one_of}) != 1):
             wanted = " and ".join(kind.required) or f"one of {', '.join(kind.one_of)}"
             raise PolyqaError(f"{repo} holds no {kind.title} of polyqa: it must have {wanted}.")
+        names = [name for name in kind.limits if name in sizes]
         for name in names:
             if sizes[name] > kind.limits[name]:
                 most = kind.limits[name] >> 20
