@@ -12,7 +12,7 @@ from filelock import FileLock
 from polyqa.base.errors import PolyqaError
 from polyqa.models.compact import colbert_weights_path, minilm_path, read_compact
 
-from .multi_vector import checkpoint_files, is_multi_vector, no_safetensors, require_loadable
+from .multi_vector import checkpoint_files, is_multi_vector, no_safetensors, read_json, require_loadable
 from .store import checkpoint_home
 
 EMBEDDED_CHECKPOINT = "polyqa-minilm-colbert"
@@ -81,11 +81,7 @@ def _fetched(name: str) -> Path:
 
 
 def _refuse_code(path: Path) -> None:
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except ValueError as error:
-        raise PolyqaError(f"{path} is not JSON ({error}).") from error
-    if "auto_map" in settings:
+    if path.is_file() and "auto_map" in read_json(path):
         raise PolyqaError(f"{path} names code of its own (auto_map), which polyqa does not run.")
 
 

@@ -1,7 +1,6 @@
 """The vectors of an index: compressed token vectors in memory, with their search, and rows of sentence vectors."""
 
 import ctypes
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,11 +91,6 @@ class CompressedVectors:
     def dim(self) -> int:
         """Dimensions of a token vector."""
         return int(self.centroids.shape[1])
-
-    @property
-    def codec(self) -> str:
-        """A hash of what turns token vectors into bytes: all shards of an index have the same."""
-        return hashlib.sha256(self.centroids.tobytes() + self._weights.tobytes()).hexdigest()[:16]
 
     def __len__(self) -> int:
         """Return the number of passages, removed ones counted."""
@@ -193,12 +187,6 @@ def _offsets(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.asarray(lengths, dtype=np.int64))])
 
 
-def require_within(numbers: NDArray[Any], count: int, what: str) -> None:
-    """Raise `IndexError` unless some numbers, those of ``what``, lie in [0, count)."""
-    if numbers.size and not 0 <= numbers.min() <= numbers.max() < count:
-        raise IndexError(f"{what} lie in [0, {count}), asked for {numbers.min()} to {numbers.max()}")
-
-
 class Rows:
     """Rows of arrays, one array after the other; they may lie on disk, and only what is asked for is read.
 
@@ -229,7 +217,8 @@ class Rows:
             If there is no such row.
         """
         numbers = np.asarray(rows, dtype=np.int64)
-        require_within(numbers, len(self), "rows")
+        if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
+            raise IndexError(f"rows lie in [0, {len(self)}), asked for {numbers.min()} to {numbers.max()}")
         flat = numbers.ravel()
         values = np.empty((len(flat), self.shape[1]), dtype=self._arrays[0].dtype)
         holders = np.searchsorted(self._starts, flat, side="right") - 1

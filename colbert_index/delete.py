@@ -4,7 +4,7 @@ from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
 
-from .files import BM25, no_index, own_files
+from .files import no_index
 from .shards import forget_shards
 from .store import index_path
 from .versions import CURRENT, QUESTIONS, VERSIONS, is_half_made, is_held, is_index
@@ -42,11 +42,11 @@ def deletable(index: str | Path) -> Path:
         raise PolyqaError(
             f"{target} is a link to {target.resolve()}: remove the link, or delete that index by its path."
         )
-    if not is_index(target) and not is_half_made(target):
-        raise PolyqaError(f"{target} is not a polyqa index; it is left alone.")
     if target.parent.name == VERSIONS and is_index(target.parent.parent):
         raise PolyqaError(f"{target} is a version of an index; delete the index, {target.parent.parent}.")
-    known = {CURRENT, VERSIONS, QUESTIONS, BM25, *(path.name for path in own_files(target))}
+    if not is_index(target) and not is_half_made(target):
+        raise PolyqaError(f"{target} is not a polyqa index; it is left alone.")
+    known = {CURRENT, VERSIONS, QUESTIONS}
     if strange := sorted(path.name for path in target.iterdir() if path.name not in known and path.name[0] != "."):
         raise PolyqaError(f"{target} holds {strange[0]}, which is no part of an index; move it away first.")
     if is_held(target):

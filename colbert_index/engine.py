@@ -3,7 +3,7 @@
 - transformers 5 wants `post_init()` after a model is built, which colbert-ai 0.2.22 does not call
   (https://github.com/stanford-futuredata/ColBERT/pull/412).
 - Its mixed precision asks for CUDA; here it is bfloat16 where the CPU has it.
-- It prints; here its output is kept and only shown with an error.
+- It prints; here its output is dropped.
 - Its model compiles an extension when it is made, which only its own scoring uses; here none is (see `kernel`).
 """
 
@@ -32,12 +32,12 @@ _QUIET = threading.RLock()  # redirecting a stream is for the whole process: one
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[io.StringIO]:
-    """Keep what colbert-ai prints while it loads or builds; yields the buffer."""
-    buffer = io.StringIO()
-    with _QUIET, contextlib.redirect_stdout(buffer), contextlib.redirect_stderr(buffer), warnings.catch_warnings():
+def quiet() -> Iterator[None]:
+    """Drop what colbert-ai prints while it loads or builds."""
+    dropped = io.StringIO()
+    with _QUIET, contextlib.redirect_stdout(dropped), contextlib.redirect_stderr(dropped), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield buffer
+        yield
 
 
 @cache

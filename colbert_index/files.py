@@ -8,7 +8,6 @@ end the process in compiled code, and a count in a JSON file may ask for more me
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +31,6 @@ BM25 = "bm25"
 SHARDS = "shards"
 _METADATA = "metadata.json"
 _COLBERT_FILES = ("centroids.pt", "buckets.pt", "avg_residual.pt", "ivf.pid.pt", "plan.json")
-_CHUNK_FILE = re.compile(r"\d+\.(codes\.pt|residuals\.pt|metadata\.json)|doclens\.\d+\.json")
 BM25_FILES = tuple(
     f"{BM25}/{name}"
     for name in (
@@ -124,10 +122,8 @@ def read_manifest(folder: Path) -> Manifest:
     Raises
     ------
     IndexFaultError
-        If the folder is missing, is not a polyqa index, or its manifest is broken or newer.
+        If there is none, or it is broken or of another format.
     """
-    if not folder.is_dir():
-        raise no_index(folder)
     path = folder / MANIFEST
     if not path.is_file():
         raise IndexFaultError(f"{folder} is not a polyqa index: it has no {MANIFEST}.")
@@ -135,7 +131,7 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
 
 
-def missing_files(folder: Path, shards: int = 1) -> list[str]:
+def missing_files(folder: Path, shards: int) -> list[str]:
     """Return the names of the files that a complete index has and this folder lacks."""
     missing: list[str] = []
     for part in parts_of(folder, shards):
@@ -144,12 +140,6 @@ def missing_files(folder: Path, shards: int = 1) -> list[str]:
         lacking = [name for name in names if not (part / name).is_file()]
         missing += [(part / name).relative_to(folder).as_posix() for name in lacking]
     return missing
-
-
-def own_files(folder: Path) -> list[Path]:
-    """Return the files of an index that are there, but those of BM25, and nothing that others keep beside them."""
-    names = {MANIFEST, CHECKSUMS, PASSAGES, VECTORS, _METADATA, *_COLBERT_FILES}
-    return [path for path in folder.iterdir() if path.name in names or _CHUNK_FILE.fullmatch(path.name)]
 
 
 def colbert_files(folder: Path) -> list[str]:
@@ -200,7 +190,7 @@ def scrub_metadata(folder: Path) -> None:
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """Return the hash of every file of an index but the list of hashes, by name; what others keep beside has none."""
+    """Return the hash of every file of an index but the list of hashes, by name; hidden files have none."""
     paths = [path for part in folders_of(folder) for path in part.iterdir() if path.is_file()]
     names = sorted(path.relative_to(folder).as_posix() for path in paths if not path.name.startswith("."))
     return {name: _hash(folder / name) for name in names if name != CHECKSUMS}
@@ -217,14 +207,8 @@ def _hash(path: Path) -> str:
 
 
 def require_written(folder: Path, names: Iterable[str]) -> None:
-    """Raise `IndexFaultError` unless files are those that were written with the index.
-
-    An index that was made before there were hashes has none; its files are only checked for fitting together.
-    """
-    path = folder / CHECKSUMS
-    if not path.is_file():
-        return
-    known: Mapping[str, Any] = read_part(path)
+    """Raise `IndexFaultError` unless files are those that were written with the index."""
+    known: Mapping[str, Any] = read_part(folder / CHECKSUMS)
     with reading(folder):
         changed = [name for name in names if known[name] != _hash(folder / name)]
     if changed:

@@ -101,7 +101,7 @@ class ColBERTIndex(Shared, Ranks):
         self.search_settings = search_settings or SearchSettings()
         self._held = hold(self.path, fingerprint)
         self.manifest: Manifest = read_manifest(self.folder)
-        if self.version is not None and not self.version.endswith(self.fingerprint):
+        if not self.version.endswith(self.fingerprint):
             raise IndexFaultError(f"{self.folder / MANIFEST} is of another index. Build the index again.")
         if missing := ", ".join(missing_files(self.folder, self.manifest.shards)):
             raise IndexFaultError(f"The index at {self.path} is incomplete: {missing} missing. Build it again.")
@@ -137,7 +137,7 @@ class ColBERTIndex(Shared, Ranks):
             If the condition cannot be used, or no passage fulfils it.
         """
         both = condition if self.condition is None else f"({self.condition}) and ({condition})"
-        allowed = self._matching(Filter(both, self.columns))
+        allowed = Filter(both, self.columns).matching(self.positions)
         if not allowed.any():
             raise PolyqaError(f"No passage of {self.name} fulfils the condition {shortened(both, 80)!r}.")
         self.warm_up()
@@ -145,10 +145,6 @@ class ColBERTIndex(Shared, Ranks):
         vars(filtered).update(vars(self), condition=both, _allowed=allowed)
         vars(filtered).pop("bm25", None)
         return filtered
-
-    def _matching(self, asked: Filter) -> NDArray[np.bool_]:
-        """Return which positions fulfil a condition."""
-        return asked.matching(self.positions)
 
     @property
     def columns(self) -> Mapping[str, Kind]:
@@ -171,9 +167,9 @@ class ColBERTIndex(Shared, Ranks):
         return parts_of(self.folder, self.manifest.shards)
 
     @property
-    def version(self) -> str | None:
-        """The name of that version; ``None`` for an index that an older polyqa made."""
-        return self._held.name
+    def version(self) -> str:
+        """The name of that version."""
+        return self.folder.name
 
     @property
     def fingerprint(self) -> str:
@@ -187,14 +183,11 @@ class ColBERTIndex(Shared, Ranks):
 
     def require_unchanged(self) -> None:
         """Raise `IndexFaultError` if passages were added or removed since, or the index was replaced."""
-        same = version_in_force(self.path) == self.version
-        if not same or (self.version is None and read_manifest(self.folder).fingerprint != self.fingerprint):
+        if version_in_force(self.path) != self.version:
             raise IndexFaultError(f"The index at {self.path} has changed since it was opened; open it again.")
 
     def _require_files(self, names: Callable[[Path], Iterable[str]]) -> None:
         """Check files of each part, named by a function of its folder, before they are loaded."""
-        if self.version is None:
-            self.require_unchanged()
         inside = ((part, name) for part in self.parts for name in names(part))
         require_written(self.folder, [(part / name).relative_to(self.folder).as_posix() for part, name in inside])
 
@@ -274,9 +267,14 @@ class ColBERTIndex(Shared, Ranks):
     @cached_property
     def bm25(self) -> Retriever:
         """BM25 over the same passages; how rare a term is, is counted in each shard."""
+        retrievers, positions = self._bm25_of_parts, self.positions_of_parts
         if self._allowed is not None:
-            return self.bm25_among(self._allowed)
-        return self._bm25_of_parts[0] if len(self._bm25_of_parts) == 1 else MergedRetriever(self._bm25_of_parts)
+            parts = np.split(self._allowed, np.cumsum([len(part) for part in positions])[:-1])
+            retrievers = [
+                bm25.among(allowed[[passage is not None for passage in part]])
+                for bm25, allowed, part in zip(retrievers, parts, positions, strict=True)
+            ]
+        return retrievers[0] if len(retrievers) == 1 else MergedRetriever(retrievers)
 
     @cached_property
     def _bm25_of_parts(self) -> list[BM25Retriever]:
@@ -288,15 +286,6 @@ class ColBERTIndex(Shared, Ranks):
                 loaded.append(BM25Retriever.load(part / BM25, passages))
             require_terms(part, *loaded[-1].terms, len(passages))
         return loaded
-
-    def bm25_among(self, allowed: NDArray[np.bool_]) -> Retriever:
-        """Return BM25 that finds only some of the passages, by their positions."""
-        parts = np.split(allowed, np.cumsum([len(positions) for positions in self.positions_of_parts])[:-1])
-        restricted = [
-            bm25.among(chosen[[passage is not None for passage in positions]])
-            for bm25, chosen, positions in zip(self._bm25_of_parts, parts, self.positions_of_parts, strict=True)
-        ]
-        return restricted[0] if len(restricted) == 1 else MergedRetriever(restricted)
 
     @locked_property
     def query_encoder(self) -> Encode:
@@ -359,7 +348,7 @@ class ColBERTIndex(Shared, Ranks):
     def info(self) -> dict[str, Any]:
         """Return what the manifest says, with the path, the version and its size on disk in bytes."""
         size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
-        numbered = {"version": self.version, "versions": len(versions(self.path))} if self.version else {}
+        numbered = {"version": self.version, "versions": len(versions(self.path))}
         return {"name": self.name, "path": str(self.path), **numbered, "bytes": size, **self.manifest.model_dump()}
 
     def to_dict(self) -> dict[str, Any]:

@@ -66,12 +66,12 @@ def dimensions(folder: Path) -> int:
     """Return how many dimensions a token vector of such a checkpoint has; nothing is loaded."""
     for module in reversed(_modules(folder)):
         if str(module["type"]).endswith(".Dense"):
-            return int(_json(folder / str(module["path"]) / "config.json")["out_features"])
-    return int(_json(folder / "config.json")["hidden_size"])
+            return int(read_json(folder / str(module["path"]) / "config.json")["out_features"])
+    return int(read_json(folder / "config.json")["hidden_size"])
 
 
 def _modules(folder: Path) -> list[dict[str, Any]]:
-    modules = _json(folder / MODULES)
+    modules = read_json(folder / MODULES)
     if not isinstance(modules, list) or not all(
         isinstance(one, dict) and {"type", "path"} <= one.keys() for one in modules
     ):
@@ -79,7 +79,8 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
     return modules
 
 
-def _json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
+    """Return what a file of a checkpoint holds; `PolyqaError` if it cannot be read."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

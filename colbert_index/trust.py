@@ -8,8 +8,11 @@ or with ``polyqa index info NAME --trust``.
 import json
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, write_atomically
+from polyqa.base.keys import error_line
 from polyqa.models import EMBEDDED_ENCODER
 
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, resolve_checkpoint
@@ -17,7 +20,7 @@ from .settings import Manifest
 from .store import checkpoint_home
 
 _FILE = "trusted.json"
-_MOST_BYTES = 1 << 20
+_NAMED = TypeAdapter(dict[str, str])
 
 
 def trust(manifest: Manifest) -> list[str]:
@@ -89,11 +92,8 @@ def _trusted() -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ValueError("it is too large")
-        known = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(known, dict):
-            raise TypeError("it is no object")
-    except (ValueError, TypeError) as error:
-        raise PolyqaError(f"{path} cannot be read ({error}); delete it, and name the models again.") from error
-    return {str(name): str(hashed) for name, hashed in known.items()}
+        return _NAMED.validate_json(path.read_bytes())
+    except ValueError as error:
+        raise PolyqaError(
+            f"{path} cannot be read ({error_line(error)}); delete it, and name the models again."
+        ) from error

@@ -32,7 +32,6 @@ from .files import (
     PASSAGES,
     VECTORS,
     link_or_copy,
-    own_files,
     parts_of,
     read_part,
     scrub_metadata,
@@ -201,8 +200,9 @@ def _copy(old: Path, new: Path, *, whole: bool) -> None:
     Unless the ``whole`` part stays as it is, its passages and their terms are left out, which are written anew.
     """
     new.mkdir(parents=True, exist_ok=True)
-    for path in own_files(old):
-        if path.name in (MANIFEST, CHECKSUMS) or (path.name == PASSAGES and not whole):
+    left_out = {MANIFEST, CHECKSUMS} if whole else {MANIFEST, CHECKSUMS, PASSAGES}
+    for path in old.iterdir():
+        if path.name in left_out or path.name[0] == "." or path.is_dir():
             continue
         shared = path.suffix in (".pt", ".npy") and (whole or path.name != _INVERTED_FILE)
         (link_or_copy if shared else shutil.copyfile)(path, new / path.name)

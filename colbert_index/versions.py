@@ -15,9 +15,6 @@ old version in force, or the new one.
 
 The locks are those of `fcntl.flock`, which end with their process. Where there are none (Windows, some network file
 systems) a version is kept for a day after the next one came, and nobody is told whether it is still read.
-
-An index of an older polyqa is a folder without versions. It is opened as it is, and gets its first version when it is
-changed.
 """
 
 import os
@@ -32,7 +29,7 @@ from pathlib import Path
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import require_no_links, sync, sync_folder, write_atomically
 
-from .files import BM25, MANIFEST, IndexFaultError, folders_of, no_index, own_files, read_manifest
+from .files import IndexFaultError, folders_of, no_index, read_manifest
 from .writing import one_writer
 
 try:
@@ -57,20 +54,18 @@ class Held:
     Attributes
     ----------
     folder
-        Where they lie.
-    name
-        Of the version; ``None`` for an index without versions, whose files an older polyqa may replace.
+        Where they lie; its name is that of the version.
     """
 
-    def __init__(self, folder: Path, name: str | None, lock: int | None) -> None:
-        self.folder, self.name = folder, name
+    def __init__(self, folder: Path, lock: int | None = None) -> None:
+        self.folder = folder
         if lock is not None:
             weakref.finalize(self, _release, lock, folder)
 
 
 def is_index(index: Path) -> bool:
     """Return whether a folder holds an index, whole or not."""
-    return (index / CURRENT).is_file() or (index / MANIFEST).is_file()
+    return (index / CURRENT).is_file()
 
 
 def is_half_made(index: Path) -> bool:
@@ -95,9 +90,9 @@ def hold(index: Path, fingerprint: str | None = None) -> Held:
     while True:
         name = _wanted(index, fingerprint)
         if name is None:
-            if is_half_made(index):
-                raise no_index(index)
-            return Held(index, None, None)
+            if index.is_dir() and not is_half_made(index):
+                raise IndexFaultError(f"{index} is not a polyqa index: it has no file called {CURRENT}.")
+            raise no_index(index)
         folder = index / VERSIONS / name
         if (held := _held(folder)) is not None:
             return held
@@ -112,12 +107,12 @@ def hold(index: Path, fingerprint: str | None = None) -> Held:
 
 
 def version_in_force(index: Path) -> str | None:
-    """Return the name of the version that ``current`` names; ``None`` if the index has no versions.
+    """Return the name of the version that ``current`` names; ``None`` if there is no index.
 
     Raises
     ------
     IndexFaultError
-        If there is no index, or ``current`` is damaged.
+        If ``current`` is damaged.
     """
     try:
         with (index / CURRENT).open(encoding="utf-8") as file:
@@ -189,11 +184,11 @@ def _held(folder: Path) -> Held | None:
         except BlockingIOError:
             return None
         except FileNotFoundError:  # gone, or a copy that was made without hidden files
-            return Held(folder, folder.name, None) if folder.is_dir() else None
+            return Held(folder) if folder.is_dir() else None
         except OSError:  # a file system without locks
-            return Held(folder, folder.name, None)
+            return Held(folder)
         opened.pop_all()
-        return Held(folder, folder.name, file)
+        return Held(folder, file)
 
 
 @contextmanager
@@ -227,7 +222,7 @@ def new_version(index: Path) -> Iterator[Path]:
 
 
 def _remove_old(index: Path) -> None:
-    """Remove versions that are neither in force nor held, and the files of the time before versions."""
+    """Remove versions that are neither in force nor held."""
     _finish_removing(index)
     try:
         current = version_in_force(index)
@@ -239,10 +234,6 @@ def _remove_old(index: Path) -> None:
     for name, following in zip(names, [*names[1:], None], strict=True):
         if name != current:
             _remove_unless_held(index / VERSIONS / name, index / VERSIONS / (following or current))
-    if (index / MANIFEST).is_file():
-        for path in (*own_files(index), index / _READERS):
-            path.unlink(missing_ok=True)
-        shutil.rmtree(index / BM25, ignore_errors=True)
 
 
 def _remove_unless_held(folder: Path, following: Path) -> None:

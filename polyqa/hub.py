@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 from polyqa.artifacts.scores import read_scores
 from polyqa.artifacts.store import CARD, README, SCORES, STATE, find_artifact, read_artifact, read_json
 from polyqa.base.errors import PolyqaError
-from polyqa.base.html import markdown
+from polyqa.base.html import markdown, shortened
 from polyqa.colbert_index.writing import replacing
 from polyqa.evaluation.loading import load_questions
 from polyqa.loading import check_artifact
@@ -50,13 +50,6 @@ class Kind:
     limits: dict[str, int]
     required: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
-
-    def chosen(self, names: Iterable[str]) -> list[str] | None:
-        """Return the names that belong to this kind, ``None`` if they are not all there."""
-        held = set(names)
-        if not held.issuperset(self.required) or (self.one_of and len(held & set(self.one_of)) != 1):
-            return None
-        return [name for name in self.limits if name in held]
 
 
 ARTIFACT = Kind(
@@ -141,6 +134,8 @@ def push(what: str | Path, repo: str, *, private: bool = False, license: str | N
 
 def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> Kind:
     """Put what is pushed into a folder, with its card, and check it there: this is what is sent."""
+    import yaml
+
     path = Path(what)
     if path.suffix.lower() in _SUFFIXES and not path.is_dir():
         kind, name = QUESTION_SET, f"questions{path.suffix.lower()}"
@@ -170,19 +165,14 @@ def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> K
         tags = list(dict.fromkeys(["dspy", "polyqa", "ambiguity", *filter(None, names)]))
         front = {"library_name": "polyqa", "pipeline_tag": "question-answering", "tags": tags}
         body = f"`polyqa pull {repo}` gets this {kind.title}.\n\n{_FRONT.sub('', text)}"
-    _write_card(folder / README, front | ({"license": license} if license else {}), body)
+    front |= {"license": license} if license else {}
+    header = yaml.safe_dump(front, sort_keys=False)  # for the hub, then Markdown for people
+    (folder / README).write_text(f"---\n{header}---\n\n{body}", encoding="utf-8")
     check(kind, folder)
     for file, most in kind.limits.items():
         if (folder / file).is_file() and (folder / file).stat().st_size > most:
             raise PolyqaError(f"{file} of {str(what)!r:.200} is larger than {most >> 20} MB.")
     return kind
-
-
-def _write_card(path: Path, front: dict[str, object], body: str) -> None:
-    """Write the card of a repository: YAML for the hub, then Markdown for people."""
-    import yaml
-
-    path.write_text(f"---\n{yaml.safe_dump(front, sort_keys=False)}---\n\n{body}", encoding="utf-8")
 
 
 def pull(
@@ -249,10 +239,10 @@ def _listed(kind: Kind, repo: str, revision: str) -> tuple[str, list[str]]:
         if not REGEX_COMMIT_OID.fullmatch(info.sha or ""):
             raise ValueError(f"a commit called {info.sha!r:.60}")
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
-        names = kind.chosen(sizes)
-        if names is None:
+        if not sizes.keys() >= {*kind.required} or (kind.one_of and len(sizes.keys() & {*kind.one_of}) != 1):
             wanted = " and ".join(kind.required) or f"one of {', '.join(kind.one_of)}"
             raise PolyqaError(f"{repo} holds no {kind.title} of polyqa: it must have {wanted}.")
+        names = [name for name in kind.limits if name in sizes]
         for name in names:
             if sizes[name] > kind.limits[name]:
                 most = kind.limits[name] >> 20
@@ -370,17 +360,13 @@ def _hub_errors(repo: str, doing: str) -> Iterator[None]:
                 f"The hub refused to {doing} {repo} ({status}): log in with hf auth login, or set HF_TOKEN to a token "
                 f"that may {'write' if doing == 'push' else 'read'} there."
             ) from error
-        reason = _line(error.server_message or error)
+        reason = shortened(error.server_message or error, 200)
         raise PolyqaError(f"The hub could not {doing} {repo} ({status}: {reason}). Try again.") from error
     except (httpx.HTTPError, OSError, ValueError, LookupError, TypeError) as error:
         raise PolyqaError(
             f"The hub at {constants.ENDPOINT} cannot be reached, or does not answer as the hub does "
-            f"({_line(error) or type(error).__name__}). Check the network, HF_TOKEN, and HF_ENDPOINT and "
+            f"({shortened(error, 200) or type(error).__name__}). Check the network, HF_TOKEN, and HF_ENDPOINT and "
             "HF_HUB_OFFLINE if they are set."
         ) from error
     finally:
         client.timeout = before
-
-
-def _line(error: object) -> str:
-    return " ".join(str(error).split())[:200]

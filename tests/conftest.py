@@ -96,13 +96,9 @@ def copy_index(index: ColBERTIndex, tmp_path: Path) -> Callable[[], Path]:
 
 
 @pytest.fixture
-def copy_folder(index: ColBERTIndex, tmp_path: Path) -> Callable[[], Path]:
-    """Copies the files of the index into one folder, which is an index of the time before versions."""
-
-    def copy() -> Path:
-        return Path(shutil.copytree(index.folder, tmp_path / "copy"))
-
-    return copy
+def copy_folder(copy_index: Callable[[], Path]) -> Callable[[], Path]:
+    """Copies the index, and gives the folder of its version, ``copy/versions/…``."""
+    return lambda: ColBERTIndex(copy_index()).folder
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,8 @@ from polyqa.colbert_index import read_corpus
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.edit_f1 import question_edit_f1, question_tokens
 from polyqa.metrics.token_f1 import token_f1
-from polyqa.models.writer import Writer, padded, padded_rows, source_tokenizer
+from polyqa.models.running import padded_rows
+from polyqa.models.writer import Writer, padded, source_tokenizer
 from polyqa.models.writing import Source, as_tokens, ends, read_tasks
 
 from . import commands

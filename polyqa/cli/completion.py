@@ -79,8 +79,7 @@ def programs(incomplete: str) -> list[str]:
 
 def indexes(incomplete: str) -> list[str]:
     """Complete the name of an index."""
-    home = index_folder()
-    return _beginning(sorted({*_folders(home, "current"), *_folders(home, "polyqa.json")}), incomplete)
+    return _beginning(_folders(index_folder(), "current"), incomplete)
 
 
 def metrics(incomplete: str) -> list[str]:

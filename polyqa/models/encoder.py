@@ -16,7 +16,7 @@ from polyqa.base.text import well_formed
 from .compact import minilm_path
 from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
-from .running import by_padded_length, keep_freed_memory, own_threads
+from .running import by_padded_length, keep_freed_memory, own_threads, padded_rows
 
 EMBEDDED_ENCODER = "all-MiniLM-L6-v2"
 _MAX_TOKENS = 256
@@ -135,12 +135,9 @@ class _MiniLM:
     def _forward(self, rows: list[list[int]], length: int) -> NDArray[np.float32]:
         import torch
 
-        padded, mask = torch.zeros((2, len(rows), length), dtype=torch.long)
-        for row, ids in enumerate(rows):
-            padded[row, : len(ids)] = torch.tensor(ids)
-            mask[row, : len(ids)] = 1
+        ids, mask = padded_rows(rows, length), padded_rows([[1] * len(row) for row in rows], length)
         with torch.inference_mode():
-            states = self._model(input_ids=padded, attention_mask=mask).last_hidden_state.float()
+            states = self._model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
             weights = mask.unsqueeze(-1).float()
             mean = (states * weights).sum(dim=1) / weights.sum(dim=1)
             unit: NDArray[np.float32] = torch.nn.functional.normalize(mean, dim=1).numpy()

@@ -17,7 +17,7 @@ from polyqa.base.text import well_formed
 from .compact import COMPACT_FILE, encoder_weights, read_compact, reader_path
 from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
-from .running import by_padded_length, keep_freed_memory, own_threads
+from .running import by_padded_length, keep_freed_memory, own_threads, padded_rows
 from .spans import Reading, Window, read_windows
 
 if TYPE_CHECKING:
@@ -163,12 +163,10 @@ class Reader(SharedModel):
         lengths = [len(window.ids) for window in every]
         read: dict[int, Window] = {}
         for batch, length in by_padded_length(lengths, self.batch_size, step=_LENGTH_STEP, longest=self.max_length):
-            ids = torch.full((len(batch), length), self.network.padding)
-            mask, types = torch.zeros_like(ids), torch.zeros_like(ids)
-            for row, index in enumerate(batch):
-                ids[row, : lengths[index]] = torch.tensor(every[index].ids)
-                types[row, : lengths[index]] = torch.tensor(every[index].type_ids)
-                mask[row, : lengths[index]] = 1
+            together = [every[index] for index in batch]
+            ids = padded_rows([window.ids for window in together], length, self.network.padding)
+            types = padded_rows([window.type_ids for window in together], length)
+            mask = padded_rows([window.attention_mask for window in together], length)
             with torch.inference_mode():
                 starts, ends = (logits.numpy() for logits in self.network.logits(ids, mask, types))
             for row, index in enumerate(batch):

@@ -5,8 +5,12 @@ import os
 import platform
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from polyqa.base.errors import PolyqaError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _NO = ("false", "off", "no", "n", "f", "0")  # what tokenizers takes for a no
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # glibc's malloc.h
@@ -93,3 +97,10 @@ def by_padded_length(
         group = groups[padded]
         for begin in range(0, len(group), batch_size):
             yield group[begin : begin + batch_size], padded
+
+
+def padded_rows(rows: Sequence[Sequence[int]], length: int, padding: int = 0) -> "Tensor":
+    """Return rows of numbers with padding behind them, shape (rows, length)."""
+    import torch
+
+    return torch.tensor([[*row, *(padding,) * (length - len(row))] for row in rows])

@@ -12,7 +12,7 @@ from polyqa.base.errors import PolyqaError
 
 from .compact import COMPACT_FILE, encoder_weights, minilm_path, read_compact, writer_path
 from .memory import Memory, SharedModel
-from .running import by_padded_length, own_threads
+from .running import by_padded_length, own_threads, padded_rows
 from .writing import LONGEST_SOURCE, Source, Task, as_text, as_tokens, ends, read_tasks
 
 EMBEDDED_WRITER = "polyqa-minilm-writer"
@@ -126,13 +126,6 @@ def padded(sources: Sequence[Source], length: int) -> tuple[Any, Any, Any]:
         padded_rows([source.types for source in sources], length),
         padded_rows([(1,) * len(source.ids) for source in sources], length),
     )
-
-
-def padded_rows(rows: Sequence[Sequence[int]], length: int) -> Any:
-    """Return rows of numbers with zeros behind them, shape (rows, length)."""
-    import torch
-
-    return torch.tensor([[*row, *(0,) * (length - len(row))] for row in rows])
 
 
 def load_writer(folder: Path) -> Any:

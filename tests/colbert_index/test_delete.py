@@ -24,12 +24,6 @@ def test_nothing_is_left_of_an_index(copy_index: Callable[[], Path], tmp_path: P
         delete_index(path)
 
 
-def test_an_index_of_the_time_before_versions_is_deleted(copy_folder: Callable[[], Path]) -> None:
-    path = copy_folder()
-    delete_index(path)
-    assert not path.exists()
-
-
 def test_what_a_killed_first_build_left_is_deleted(tmp_path: Path) -> None:
     (tmp_path / "half" / "versions").mkdir(parents=True)
     delete_index(tmp_path / "half")

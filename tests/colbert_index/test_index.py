@@ -165,16 +165,6 @@ def test_a_handle_not_yet_used_finds_what_it_opened(copy_index: Callable[[], Pat
     assert {passage.pid for passage in old.passages} == {passage.pid for passage in passages}
 
 
-def test_a_handle_of_the_time_before_versions_says_that_the_index_changed(
-    copy_folder: Callable[[], Path], passages: list[Passage]
-) -> None:
-    old = ColBERTIndex(copy_folder())
-    changed = [passages[0].model_copy(update={"text": "A marmot whistles."}), *passages[1:]]
-    build_index(changed, old.path, overwrite=True, progress=False)
-    with pytest.raises(IndexFaultError, match="has changed since it was opened"):
-        old.search("marmot whistle", k=40)
-
-
 def test_a_relative_path_outlives_a_change_of_folder(
     copy_index: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

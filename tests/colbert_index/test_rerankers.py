@@ -83,7 +83,7 @@ def test_stored_vectors_are_read_and_not_computed(
     path = copy_folder()
     np.save(path / "vectors.npy", np.eye(40, 384, dtype=np.float16))
     write_checksums(path)
-    scores = BiEncoderReranker(encoder, ColBERTIndex(path)).score(QUERIES, passages)
+    scores = BiEncoderReranker(encoder, ColBERTIndex(path.parents[1])).score(QUERIES, passages)
     np.testing.assert_allclose(scores, encoder.encode(QUERIES)[:, :40], atol=1e-6)
 
 

@@ -54,10 +54,9 @@ def test_polyqa_home_moves_the_homes(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_names_are_those_of_whole_indexes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYQA_HOME", str(tmp_path))
     assert index_names() == []
-    for folder, file in (("tea", "polyqa.json"), ("kite", "current"), (".tea.building-7", "polyqa.json")):
+    for folder, file in (("tea", "current"), ("kite", "current"), (".tea", "current"), ("note", "note.txt")):
         (tmp_path / "indexes" / folder).mkdir(parents=True)
         (tmp_path / "indexes" / folder / file).touch()
-    (tmp_path / "indexes" / "foreign").mkdir()
     (tmp_path / "indexes" / "file").touch()
     assert index_names() == ["kite", "tea"]
 

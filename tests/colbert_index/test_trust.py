@@ -31,11 +31,11 @@ def own(tmp_path: Path) -> Path:
     return Path(shutil.copytree(embedded_checkpoint(), tmp_path / "own"))
 
 
-def naming(index: Path, **manifest: str) -> Path:
-    """Write other names into the manifest of an index."""
-    path = index / "polyqa.json"
+def naming(folder: Path, **manifest: str) -> Path:
+    """Write other names into the manifest of an index's version; return the index."""
+    path = folder / "polyqa.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **manifest}))
-    return index
+    return folder.parents[1]
 
 
 def with_code(checkpoint: Path, told: Path) -> Path:

@@ -84,29 +84,12 @@ def test_the_fingerprint_follows_the_positions(copy_index: Callable[[], Path]) -
     assert removed.fingerprint == fingerprint(removed.positions, hashed, original.settings)
 
 
-def test_a_handle_in_use_serves_the_old_content(copy_index: Callable[[], Path]) -> None:
+def test_a_handle_that_is_out_of_date_cannot_change_the_index(copy_index: Callable[[], Path]) -> None:
     old = ColBERTIndex(copy_index())
-    queries = list(QUERIES.values())
-    before = old.search_many(queries, k=5)
-    new = remove_passages(add_passages(old, [MARMOT]), ["ice-blue"])
-    assert old.search_many(queries, k=5) == before
-    assert new.search(queries[0], k=1)[0].pid == "marmot"
-    assert ColBERTIndex(old.path).fingerprint == new.fingerprint != old.fingerprint
-
-
-@pytest.mark.parametrize("second", ["add", "remove"])
-@pytest.mark.parametrize("first", ["add", "remove"])
-def test_a_handle_that_is_out_of_date_cannot_change_the_index(
-    copy_index: Callable[[], Path], first: str, second: str
-) -> None:
-    changes = {
-        "add": lambda index, n: add_passages(index, [(MARMOT, ALPHORN)[n]]),
-        "remove": lambda index, n: remove_passages(index, [("ice-blue", "tea-salt")[n]]),
-    }
-    old = ColBERTIndex(copy_index())
-    new = changes[first](old, 0)
-    with pytest.raises(PolyqaError, match="changed"):
-        changes[second](old, 1)
+    new = add_passages(old, [MARMOT])
+    for change in (lambda: add_passages(old, [ALPHORN]), lambda: remove_passages(old, ["ice-blue"])):
+        with pytest.raises(PolyqaError, match="changed"):
+            change()
     assert check_index(old.path).fingerprint == new.fingerprint
 
 
@@ -183,23 +166,13 @@ def test_after_many_removals_all_that_is_left_is_found(tmp_path: Path) -> None:
     assert check_index(index.path).passages == [corpus[0]]
 
 
-def test_an_id_of_several_digits_is_one_id(copy_index: Callable[[], Path]) -> None:
+def test_ids_are_texts_or_numbers_one_or_any_iterable(copy_index: Callable[[], Path]) -> None:
     more = [Passage(pid=pid, text=f"A passage of number {pid}.") for pid in ("1", "2", "12", "59")]
     index = add_passages(ColBERTIndex(copy_index()), more)
     index = remove_passages(index, "12")
     assert {"1", "2", "59"} <= {passage.pid for passage in index.passages}
     with pytest.raises(PolyqaError, match="holds no passage '12'"):
         remove_passages(index, 12)
-    assert len(remove_passages(index, [1, "59"])) == len(index) - 2
-
-
-@pytest.mark.parametrize("kind", [tuple, set, frozenset, dict.fromkeys, iter, "generator", "array"])
-def test_ids_come_in_any_iterable(kind: object, copy_index: Callable[[], Path]) -> None:
-    more = [Passage(pid=pid, text=f"A passage of number {pid}.") for pid in ("1", "2", "12", "59")]
-    index = add_passages(ColBERTIndex(copy_index()), more)
-    if kind == "generator":
-        ids: object = (pid for pid in ("12", "59"))
-    else:
-        ids = np.array([12, 59]) if kind == "array" else kind(["12", "59"])  # type: ignore[operator]
-    left = remove_passages(index, ids)  # type: ignore[arg-type]
-    assert {passage.pid for passage in index.passages} - {passage.pid for passage in left.passages} == {"12", "59"}
+    index = remove_passages(index, np.array([1]))
+    left = remove_passages(index, (pid for pid in (2, "59")))
+    assert {passage.pid for passage in left.passages}.isdisjoint({"1", "2", "12", "59"})

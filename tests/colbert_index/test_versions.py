@@ -113,24 +113,6 @@ def test_a_process_that_is_killed_lets_go(copy_index: Callable[[], Path]) -> Non
     assert kept(path) == ["3"]
 
 
-def test_an_index_of_the_time_before_versions_gets_its_first(copy_folder: Callable[[], Path]) -> None:
-    path = copy_folder()
-    (path / "questions").mkdir()
-    (path / "questions" / "polyqa.json").write_text("paid for")
-    (path / ".questions.journal.jsonl").write_text("paid for, too")
-    old = ColBERTIndex(path)
-    assert old.version is None
-    assert old.search("what stops the kite from spinning", k=1)[0].pid == "kite-tail"
-    new = add_passages(old, [MARMOT])
-    assert {entry.name for entry in path.iterdir()} == {
-        CURRENT, VERSIONS, "questions", ".questions.journal.jsonl",
-    }  # fmt: skip
-    assert (path / "questions" / "polyqa.json").read_text() == "paid for"
-    assert (path / ".questions.journal.jsonl").read_text() == "paid for, too"
-    assert check_index(path).fingerprint == new.fingerprint
-    assert new.search("why does a marmot whistle", k=1)[0].pid == "marmot"
-
-
 def test_a_copy_without_hidden_files_is_an_index(index: ColBERTIndex, tmp_path: Path) -> None:
     path = Path(shutil.copytree(index.path, tmp_path / "copy", ignore=shutil.ignore_patterns(".*")))
     held = ColBERTIndex(path)

@@ -21,16 +21,17 @@ from polyqa.models.compact import minilm_path, reader_path
 from polyqa.models.reader import Windows, load_span_network
 
 TEXTS = [
-    ("When was it launched?", "The SS Marrow was launched on 4 May 1911 by Orla Venn. " * 30),
+    ("When was it launched?", "The SS Marrow was launched on 4 May 1911 by Orla Venn. " * 20),
     ("  Ünïcode ☕?", "Ｆｕｌｌ width, 日本語 and\ta\u200bzero [SEP] 1,000.50 e\u0301"),
-    ("what " * 300, "The red kite flew over the barn. " * 100),
+    ("what " * 300, "The red kite flew over the barn. " * 60),
     ("Who?", "One."),
 ]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize(("texts", "tokens", "padded"), [(1, 32, 0), (7, 32, 9), (5, 160, 40)])
-@pytest.mark.parametrize("typed", [True, False])
+@pytest.mark.parametrize(
+    ("texts", "tokens", "padded", "typed"), [(1, 32, 0, True), (7, 32, 9, False), (5, 160, 40, True)]
+)
 def test_states_are_those_of_transformers(
     dtype: torch.dtype, texts: int, tokens: int, padded: int, typed: bool
 ) -> None:

@@ -1,6 +1,5 @@
 import copy
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -41,13 +40,6 @@ def test_the_memory_gives_the_same_values() -> None:
     np.testing.assert_array_equal(again[1], first[0])
     first[:] = 0  # what was given out is the caller's
     np.testing.assert_array_equal(encoder.encode(["Old ice is blue."])[0], again[1])
-
-
-@pytest.mark.parametrize("memory", [0, 2])
-def test_a_small_memory_forgets_but_errs_not(encoder: Encoder, memory: int) -> None:
-    forgetful = Encoder(memory=memory)
-    for texts in (TEXTS, TEXTS[1:3], TEXTS[::-1]):
-        np.testing.assert_allclose(forgetful.encode(texts), encoder.encode(texts), atol=2e-2)
 
 
 def test_similar_texts_are_near(encoder: Encoder) -> None:
@@ -135,15 +127,6 @@ def test_a_pickle_holds_no_weights() -> None:
     assert (loaded.name, loaded.precision, loaded.batch_size) == ("all-MiniLM-L6-v2", "float32", 3)
     assert loaded.__getstate__() == encoder.__getstate__()
     np.testing.assert_allclose(loaded.encode(TEXTS), vectors, atol=1e-6)
-
-
-def test_eight_threads_encode_what_one_encodes(encoder: Encoder) -> None:
-    shared = Encoder(memory=3)
-    batches = [[TEXTS[n % 5], TEXTS[(n * 2 + 1) % 5]] for n in range(16)]
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(shared.encode, batches))
-    for batch, vectors in zip(batches, found, strict=True):
-        np.testing.assert_allclose(vectors, encoder.encode(batch), atol=2e-2)
 
 
 def test_lone_surrogates_are_encoded_as_replacement_characters(encoder: Encoder) -> None:

@@ -2,14 +2,12 @@ import copy
 import itertools
 import pickle
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.models import EMBEDDED_READER, Reader, Reading
-from polyqa.models.compact import reader_path
 from polyqa.models.reader import EXCERPT_OVERLAP, EXCERPT_SIZE, MOST_EXCERPTS, excerpt_spans, excerpts
 
 KETTLE = "The kettle in the station kiosk is painted green. It was bought in 1987 at a flea market in Tarnville."
@@ -106,13 +104,6 @@ def test_a_long_context_is_read_to_its_end(reader: Reader, before: int) -> None:
     assert context[found.start : found.end] == found.text
 
 
-def test_small_windows_find_what_a_large_one_finds() -> None:
-    small = Reader(max_length=64, stride=24)
-    context = FILLER * 5 + KETTLE
-    assert small.count_tokens(context) > 64
-    assert "green" in small.read([(PAIRS[0][0], context)])[0].spans[0].text
-
-
 def test_keep_gives_other_places(reader: Reader) -> None:
     spans = reader.read([BOATS], keep=4)[0].spans
     assert 1 < len(spans) <= 4
@@ -129,27 +120,8 @@ def test_tokens_are_counted_without_special_ones(reader: Reader) -> None:
     assert reader.count_tokens("hello world " * 1000) == 2000
 
 
-def test_the_shipped_reader_by_its_path_is_the_same(reader: Reader) -> None:
-    assert_same(Reader(str(reader_path())).read(PAIRS), reader.read(PAIRS))
-
-
 def test_a_deep_copy_is_the_reader_itself(reader: Reader) -> None:
     assert copy.deepcopy([reader])[0] is reader
-
-
-def test_eight_threads_read_what_one_reads() -> None:
-    expected = Reader().read(PAIRS)
-    shared = Reader(memory=3)
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda n: shared.read([PAIRS[n % 5]])[0], range(20)))
-    assert_same(found, expected * 4)
-
-
-@pytest.mark.parametrize("words", [253, 300, 600])
-def test_a_long_question_is_read(reader: Reader, words: int) -> None:
-    context = "The red kite flew over the barn. " * 100
-    reading = reader.read([("what " * words, context)])[0]
-    assert reading.null_score != 0
 
 
 def test_pairs_are_told_apart_by_their_parts() -> None:
@@ -180,9 +152,8 @@ def test_spans_cover_a_text_and_overlap(unit: str, length: int) -> None:
         assert start < following <= end - EXCERPT_OVERLAP
 
 
-@pytest.mark.parametrize("before", [3_000, 14_000])
-def test_an_answer_anywhere_in_a_megabyte_is_found_where_it_stands(before: int, reader: Reader) -> None:
-    text = RISING_RIVER * before + FACT + RISING_RIVER * (14_000 - before)
+def test_an_answer_anywhere_in_a_megabyte_is_found_where_it_stands(reader: Reader) -> None:
+    text = RISING_RIVER * 11_000 + FACT + RISING_RIVER * 3_000
     assert len(text) > 900_000
     started = time.process_time()
     (reading,) = reader.read([(QUESTION, text)])

