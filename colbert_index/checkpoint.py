@@ -81,7 +81,10 @@ def _fetched(name: str) -> Path:
 
 
 def _refuse_code(path: Path) -> None:
-    if path.is_file() and "auto_map" in read_json(path):
+    settings = read_json(path) if path.is_file() else {}
+    if not isinstance(settings, dict):
+        raise PolyqaError(f"{path} holds no settings.")
+    if "auto_map" in settings:
         raise PolyqaError(f"{path} names code of its own (auto_map), which polyqa does not run.")
 
 

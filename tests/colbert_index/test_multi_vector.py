@@ -102,6 +102,7 @@ def test_an_index_is_built_searched_changed_and_checked(pylate: Path, passages: 
         ("modules.json", [{"type": "sentence_transformers.models.Dense", "path": "../other"}], "outside"),
         ("modules.json", {"type": "x"}, "does not list modules"),
         ("config.json", {"auto_map": {"AutoModel": "model.py"}}, "code of its own"),
+        ("config.json", 5, "holds no settings"),
         ("1_Dense/config.json", {"in_features": 384}, "cannot be loaded|out_features|cannot be read"),
     ],
 )
