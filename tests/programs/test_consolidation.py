@@ -55,7 +55,7 @@ def test_conservative_wants_three_readings_for_a_cluster() -> None:
 
 def test_the_medoid_is_the_member_nearest_to_all_others() -> None:
     angles = np.deg2rad([0, 4, 10, 90, 94])
-    found = consolidate(np.column_stack([np.cos(angles), np.sin(angles)]), near=0.0)
+    found = consolidate(np.column_stack([np.cos(angles), np.sin(angles)]))
     assert found.clusters[0][0] == 1
 
 
