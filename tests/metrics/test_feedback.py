@@ -312,37 +312,6 @@ def test_the_score_is_that_of_the_answer_metric(titanic: Question, reader: Reade
     assert len(part.feedback) > len(whole.feedback)
 
 
-STEPS: dict[str, tuple[type[dspy.Signature], dict[str, Any], dict[str, Any], str]] = {
-    "extract": (ExtractInterpretations, {"passages": PASSAGES}, {"interpretations": []}, IN_1953),
-    "infer": (InferPseudoInterpretations, {"reason": ""}, {"pseudo_interpretations": ["Why?"]}, IN_1953),
-    "verify": (VerifyInterpretation, {"passages": PASSAGES, "question": IN_1953}, {"answerable": "No"}, IN_1953),
-    "classify": (TypeAmbiguity, {}, {"reason": "", "ambiguity_types": [AmbiguityType.NONE]}, "plain"),
-    "write": (
-        WriteLongFormAnswer,
-        {"passages": PASSAGES, "interpretations": [reading(IN_1953, "April 1953")]},
-        {"answer": "It came out."},
-        "April 1953",
-    ),
-    "recall": (AnswerClosedBook, {}, {"answer": "It came out."}, ""),
-}
-
-
-@pytest.mark.parametrize("name", STEPS)
-def test_every_step_is_told_what_it_missed(titanic: Question, table_reader: Any, name: str) -> None:
-    signature, inputs, outputs, missed = STEPS[name]
-    assert set(signature.output_fields) == set(outputs)
-    assert set(inputs) <= set(signature.input_fields)
-    metric = FeedbackMetric(table_reader({IN_1997: "1997", IN_1953: "1953"}))
-    example, prediction = titanic.to_example(), dspy.Prediction(answer=GOOD)
-    given = {"question": titanic.question, **inputs}
-    trace = [(dspy.Predict(signature), given, dspy.Prediction(**outputs))]
-    whole = metric(example, prediction, trace, None, None).feedback
-    own = metric(example, prediction, trace, name, trace).feedback
-    assert own.startswith(whole)
-    assert missed in own[len(whole) :]
-    assert bool(own[len(whole) :]) is bool(missed)
-
-
 class Clarify(dspy.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -47,10 +47,6 @@ def judge(engine: ScriptedEngine) -> LLMJudge:
     return LLMJudge(scripted_lm(engine))
 
 
-def test_the_judge_is_named_after_its_model(judge: LLMJudge) -> None:
-    assert judge.name == judge.lm.model
-
-
 def test_support_is_asked_pair_by_pair_and_several_at_once(judge: LLMJudge, engine: ScriptedEngine) -> None:
     assert judge.supported(PAIRS) == [claim.answers[0] in passage.text for claim, passage in PAIRS]
     assert len(engine.seen) == len(PAIRS)
@@ -106,18 +102,6 @@ def test_a_judge_that_keeps_no_reading_is_an_error(judge: LLMJudge, engine: Scri
     with pytest.raises(PolyqaError, match="kept none of 3 readings"):
         judge.distinct("Who won?", CLAIMS)
     assert judge.covered("Who won?", CLAIMS, CLAIMS) == [False] * 3
-
-
-@pytest.mark.parametrize("reply", ["1, 3", "1.\n3.", "[1, 3].", "Covered: 1 and 3.", "1, 3."])
-def test_numbers_however_they_are_written(judge: LLMJudge, engine: ScriptedEngine, reply: str) -> None:
-    engine.reply = lambda prompt: {"covered": reply}
-    assert judge.covered("Who won?", CLAIMS, CLAIMS) == [True, False, True]
-
-
-def test_a_reply_without_a_verdict_is_an_error(judge: LLMJudge, engine: ScriptedEngine) -> None:
-    engine.reply = lambda prompt: {"supported": "perhaps"}
-    with pytest.raises(AdapterParseError, match="perhaps"):
-        judge.supported(PAIRS[:1])
 
 
 def test_a_verdict_that_could_not_be_read_is_asked_for_again(engine: ScriptedEngine, own_cache: Cache) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import evaluate
 import pytest
 
 from polyqa import metrics
@@ -237,55 +236,10 @@ def test_a_module_computes_what_the_plain_function_does(
 
 
 @every_module
-def test_a_module_can_be_fed_row_by_row_and_in_batches(
-    name: str, make: Callable[..., modules.Module], reader: Reader
-) -> None:
-    columns = CASES[name].columns
-    by_row, by_batch = make(name), make(name)
-    for row in zip(*columns.values(), strict=True):
-        by_row.add(**dict(zip(columns, row, strict=True)))
-    by_batch.add_batch(**{column: values[:2] for column, values in columns.items()})
-    by_batch.add_batch(**{column: values[2:] for column, values in columns.items()})
-    expected = pytest.approx(CASES[name].plain(reader), abs=1e-12)
-    assert by_row.compute() == expected
-    assert by_batch.compute() == expected
-
-
-@every_module
 def test_a_module_describes_itself(name: str, make: Callable[..., modules.Module]) -> None:
     module = make(name)
     assert module.description == type(module).__doc__
     assert set(module.features) == set(CASES[name].columns)
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["exact match", "token F1"],
-        ["MRecall", "AC at 1", "AC by ASQA's match", "recall"],
-        ["STR-EM", "length"],  # the one takes predictions only
-    ],
-)
-def test_modules_can_be_combined(names: list[str], make: Callable[..., modules.Module], reader: Reader) -> None:
-    columns = CASES[names[0]].columns
-    together = evaluate.combine([make(name) for name in names])
-    together.add_batch(**columns)
-    expected = {key: value for name in names for key, value in CASES[name].plain(reader).items()}
-    assert together.compute() == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_module_can_stay_in_memory() -> None:
-    module = modules.StrEM(keep_in_memory=True)
-    assert module.compute(predictions=LONG, references=ANSWERS) == {"str_em": mean(str_em, LONG, ANSWERS)}
-
-
-def test_a_module_computes_again(make: Callable[..., modules.Module]) -> None:
-    module = make("token F1")
-    assert module.compute(**SHORT) == module.compute(**SHORT)
-
-
-def test_nothing_is_downloaded(make: Callable[..., modules.Module]) -> None:
-    make("STR-EM").download_and_prepare()
 
 
 def test_the_embedded_reader_is_the_default(tmp_path: Path) -> None:

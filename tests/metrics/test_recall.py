@@ -68,10 +68,6 @@ def test_recall_counts_an_answer_of_several_readings_once() -> None:
     assert answer_coverage(answers, ["in Turin"], 5) == 1 / 3
 
 
-def test_recall_of_one_answer_is_top_k_accuracy() -> None:
-    assert [recall([["Turin"]], ["Oslo", "Turin"], k) for k in (1, 2)] == [0.0, 1.0]
-
-
 @pytest.mark.parametrize(
     ("answers", "merged"),
     [
