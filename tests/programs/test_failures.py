@@ -38,8 +38,6 @@ def awaited(program: Any) -> Any:
     return asyncio.run(program.acall(question=QUESTION))
 
 
-both = pytest.mark.parametrize("run", [called, awaited], ids=["called", "awaited"])
-
 # program, settings, the field whose calls fail, how: the fallback in words, and what the prediction holds
 KEPT: list[tuple[str, dict[str, Any], str, str, str, Callable[[Any], Any]]] = [
     ("diva", {}, "ambiguity_types", GARBAGE, "no kind of ambiguity", lambda p: p.ambiguity == [] and p.interpretations),
@@ -95,11 +93,13 @@ def test_one_bad_reply_loses_one_thing(
     assert failed.step in dict(program.named_predictors())
 
 
-@both
 @pytest.mark.parametrize("how", [EMPTY, GARBAGE, ServerError("overloaded")], ids=["empty", "garbage", "server"])
-@pytest.mark.parametrize("name", ["diva", "auto", "verdict", "crag", "toc", "self-rag"])
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [("diva", awaited), *((name, called) for name in ("diva", "auto", "verdict", "crag", "toc", "self-rag"))],
+)
 def test_what_is_mended_by_asking_again_leaves_nothing_behind(
-    run: Any, name: str, how: Any, make: Make, usual: ScriptedEngine
+    name: str, run: Any, how: Any, make: Make, usual: ScriptedEngine
 ) -> None:
     program = make(name)
     with dspy.context(lm=Failing(usual, "", "", prompts=0).lm()):
@@ -117,7 +117,7 @@ def test_diva_without_any_verdict_answers_from_memory(make: Make, usual: Scripte
     assert len(prediction.faults) == len(prediction.verdicts) == 2
 
 
-@both
+@pytest.mark.parametrize("run", [called, awaited])
 def test_diva_tells_the_answer_from_useless_passages_where_memory_fails(run: Any, make: Make) -> None:
     def reply(prompt: Prompt) -> dict[str, object] | str:
         if prompt.output_fields == ("answer",):  # from memory

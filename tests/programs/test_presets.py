@@ -118,8 +118,3 @@ def test_every_program_has_a_preset_and_keeps_it_in_copies(name: str, make: Make
         made = make(name, preset=preset)
         assert (made.preset, made.lean) == (preset, preset == "lean")
         assert made.deepcopy().preset == made.reset_copy().preset == preset
-    with pytest.raises(PolyqaError, match="preset"):
-        make(name, preset="cheap")
-    parts = [getattr(made, part) for part in ("retriever", "reranker", "asked", "reader") if getattr(made, part, None)]
-    with pytest.raises(ValueError, match="preset is paper or lean"):
-        type(made)(*parts, encoder=made.encoder, preset="cheap")
