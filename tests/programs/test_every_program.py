@@ -69,7 +69,7 @@ def test_awaited_over_http_it_says_the_same(name: str, make: Make, embedded: dsp
         with recording(remote) as wired:
             there = asyncio.run(program.acall(question=question))
     assert dict(there.items()) == dict(here.items())
-    assert {"answer", "interpretations", "passages"} <= here.keys()
+    assert {"answer", "interpretations", "passages"} <= {*here.keys()}
     assert len(server.requests) == len(recorder.calls) == len(wired.calls)
     assert (wired.input_tokens, wired.output_tokens) == (recorder.input_tokens, recorder.output_tokens)
     most = most_calls(program)

@@ -248,32 +248,6 @@ def test_a_deep_copy_is_independent_but_shares_the_encoder(encoder: Encoder) -> 
     assert prompts(program) == before
 
 
-@pytest.mark.parametrize("k", [None, 2])
-@pytest.mark.parametrize(
-    "optimizer",
-    [
-        dspy.LabeledFewShot(k=3),
-        dspy.BootstrapFewShot(
-            metric=lambda example, prediction, trace=None: prediction.answer == "An answer.",
-            max_bootstrapped_demos=3,
-            max_labeled_demos=0,
-        ),
-    ],
-    ids=["labeled", "bootstrap"],
-)
-def test_optimizers_of_dspy_fill_the_pool(encoder: Encoder, tmp_path: Path, k: int | None, optimizer: Any) -> None:
-    student, loaded = Answering(encoder), Answering(encoder)
-    student.recall.set_k(k)
-    with dspy.context(lm=answering()):
-        compiled = optimizer.compile(student, trainset=[dspy.Example(**demo).with_inputs("question") for demo in POOL])
-    assert (len(compiled.recall.demos), compiled.recall.k) == (3, k)
-    before = prompts(compiled)
-    assert [len(demo_questions(messages)) for messages in before[1::2]] == [k or 3] * 2
-    compiled.save(tmp_path / "program.json")
-    loaded.load(tmp_path / "program.json")
-    assert prompts(loaded) == before
-
-
 # --- set_knn_demos -------------------------------------------------------------------------------
 
 

@@ -169,7 +169,7 @@ def mills(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> ColBERT
     return build_index([A, B, OTHER], tmp_path_factory.mktemp("mills") / "mills", encoder=encoder, progress=False)
 
 
-@pytest.mark.parametrize("program", ["rac", "auto", "madam-rag", "verdict"])
+@pytest.mark.parametrize("program", ["rac", "auto", "verdict"])
 def test_a_conflict_is_told_and_cited_everywhere(program: str, mills: ColBERTIndex) -> None:
     result = polyqa.ask(ASKED, program=program, index=mills, lm=embedded_lm())
     (only,) = result.interpretations
