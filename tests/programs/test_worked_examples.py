@@ -13,8 +13,6 @@ from polyqa.base.values import AmbiguityType
 from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.text import normalize_answer
-from polyqa.optimizers.labels import label_demos
-from polyqa.programs import set_knn_demos
 from polyqa.programs.worked_examples import WORKED_EXAMPLES
 
 Make = Callable[..., Any]
@@ -90,15 +88,6 @@ def test_the_embedded_engine_answers_as_without_them(make: Make, embedded: dspy.
     for predictor in (bare.classify, bare.infer, bare.recall):
         predictor.demos = []
     assert dict(with_examples(question=QUESTION).items()) == dict(bare(question=QUESTION).items())
-
-
-def test_compiling_puts_demos_in_their_place(make: Make) -> None:
-    program = make("diva", preset="paper")
-    set_knn_demos(program, label_demos(program, load_questions("homonyms/train")[:6]), k=2)
-    own = {example["question"] for example in WORKED_EXAMPLES}
-    for predictor in (program.classify, program.infer, program.recall):
-        assert predictor.demos
-        assert not own & {demo["question"] for demo in predictor.demos}
 
 
 @pytest.mark.parametrize("demos", [[], [{"question": "Who?", "reason": "Many.", "ambiguity_types": ["AmbSub"]}]])
