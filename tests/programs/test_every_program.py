@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -13,7 +14,7 @@ from dspy.lm15 import Request, Response
 from openai_server import serve
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.values import Coverage, Passage
+from polyqa.base.values import Coverage
 from polyqa.colbert_index import BiEncoderReranker
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.extractive.direct_answers import NOT_KNOWN
@@ -113,20 +114,10 @@ def test_a_wave_of_calls_goes_out_at_once(run: Callable[..., Any], make: Make, e
     assert len(server.requests) == 22
 
 
-class Nothing:
-    """A retriever over an empty corpus."""
-
-    def search(self, query: str, k: int = 10) -> list[Passage]:
-        return []
-
-    def search_many(self, queries: list[str], k: int = 10) -> list[list[Passage]]:
-        return [[] for _ in queries]
-
-
 @pytest.mark.parametrize("name", [name for name in RETRIEVING if not needs_questions(name)])
 def test_an_empty_corpus_gives_an_answer_and_no_reading(name: str, make: Make, embedded: dspy.LM) -> None:
     program = make(name)
-    program.retriever = Nothing()
+    program.retriever = SimpleNamespace(search=lambda query, k: [])
     result = program(question=questions(name)[0])
     assert list(result.interpretations) == list(result.passages) == []
     assert result.answer == NOT_KNOWN or "answer" in result.answer, "it says that it cannot"

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -71,14 +72,9 @@ def test_a_search_that_fails_ends(make: Any, usual: ScriptedEngine, monkeypatch:
 
 
 def test_what_is_found_has_titles_that_tell_it_apart() -> None:
-    class Pumps:
-        def search(self, query: str, k: int) -> list[Passage]:
-            return [
-                Passage(pid=name, title="Pump", text=f"Press {key}.", metadata={"product": name})
-                for name, key in (("Heron", "green"), ("Falcon", "red"))
-            ]
-
-    assert [one.title for one in search(Pumps(), "How is the pump started?", 2)] == ["Pump (Heron)", "Pump (Falcon)"]
+    pumps = [Passage(pid=name, title="Pump", text="Go.", metadata={"product": name}) for name in ("Heron", "Falcon")]
+    retriever: Any = SimpleNamespace(search=lambda query, k: pumps)
+    assert [one.title for one in search(retriever, "How is it started?", 2)] == ["Pump (Heron)", "Pump (Falcon)"]
 
 
 def told(*each: tuple[str, dict[str, Any]]) -> list[str]:

@@ -66,6 +66,8 @@ def test_nodes_are_verified_against_the_root_with_a_passage_that_holds_their_ans
         (MUSICAL, "titanic-musical"),
         (IN_AMERICA, "titanic-film-1953"),
     ]
+    below = {node.question: [child.question for child in node.children] for node in result.tree.breadth_first()}
+    assert (below[FILM], below[MUSICAL]) == ([IN_AMERICA, "Who directed it?"], [])
     statuses = {node.answer: node.status for node in result.tree.breadth_first()}
     assert statuses["Harland and Wolff"] is statuses["Jean Negulesco"] is NodeStatus.PRUNED
 
