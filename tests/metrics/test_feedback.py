@@ -75,14 +75,6 @@ def test_readings_are_named_as_covered_missed_or_wrong(titanic: Question, table_
     assert "a ship" in wrong[0]
 
 
-def test_headings_without_readings_are_left_out(titanic: Question, table_reader: Any) -> None:
-    (score,) = score_long_answers([GOOD], [titanic], table_reader({IN_1997: "1997", IN_1953: "1953"}))
-    text = answer_feedback(titanic, score)
-    assert "2 of 2" in text
-    assert "Missed" not in text
-    assert "Wrong" not in text
-
-
 @pytest.mark.parametrize(("answer", "remark"), [("1997.", True), (GOOD, False), (GOOD * 3, True)])
 def test_a_length_far_from_the_references_is_named(
     titanic: Question, table_reader: Any, answer: str, remark: bool

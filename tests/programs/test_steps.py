@@ -250,14 +250,6 @@ def test_an_event_loop_is_free_while_a_step_works() -> None:
     assert asyncio.run(both_at_once()) == ["worked", "set"]
 
 
-def test_bootstrap_few_shot_makes_demos_of_the_calls(predict: dspy.Predict) -> None:
-    made = dspy.BootstrapFewShot(
-        metric=lambda example, prediction, trace=None: True, max_labeled_demos=0, max_bootstrapped_demos=1
-    ).compile(Asking(), trainset=[dspy.Example(question="and?", answer="").with_inputs("question")])
-    assert made.predict.demos
-    assert {demo.answer for demo in made.predict.demos} <= {f"answer to {one}" for one in [*QUESTIONS, "and?"]}
-
-
 def test_a_program_without_steps_says_so() -> None:
     class Silent(Program):
         pass

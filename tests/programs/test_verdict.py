@@ -114,6 +114,8 @@ def test_every_pair_is_verified_and_passages_that_nothing_needs_are_dropped(part
     (extracted,) = engine.asked("interpretations")
     assert len(parse_passages(extracted.inputs["passages"])) == 1
     assert [one.pid for one in result.interpretations] == ["titanic-musical"]
+    one = DiversifyThenVerify(*parts, encoder=encoder, preset="paper", max_interpretations=1)
+    assert ask(one, engine).pseudo_interpretations == result.pseudo_interpretations[:1]
 
 
 def test_when_no_pair_holds_the_language_model_answers_alone(parts: Parts, encoder: Encoder) -> None:
