@@ -27,8 +27,6 @@ class Failing:
         The text of the reply, or the error that is raised.
     prompts
         How many different prompts of that kind fail, always; all if not given.
-    tries
-        How many tries of each prompt fail.
 
     Attributes
     ----------
@@ -36,16 +34,8 @@ class Failing:
         How many tries of each prompt failed.
     """
 
-    def __init__(
-        self,
-        engine: ExtractiveEngine,
-        field: str,
-        how: str | Exception,
-        *,
-        prompts: int = 1_000,
-        tries: int = 1_000,
-    ) -> None:
-        self.engine, self.field, self.how, self.prompts, self.tries = engine, field, how, prompts, tries
+    def __init__(self, engine: ExtractiveEngine, field: str, how: str | Exception, *, prompts: int = 1_000) -> None:
+        self.engine, self.field, self.how, self.prompts = engine, field, how, prompts
         self.failed: dict[str, int] = {}
         self._lock = threading.Lock()
 
@@ -58,8 +48,6 @@ class Failing:
             if key not in self.failed and len(self.failed) >= self.prompts:
                 return right
             self.failed[key] = self.failed.get(key, 0) + 1
-            if self.failed[key] > self.tries:
-                return right
         if isinstance(self.how, Exception):
             raise self.how
         return replace(right, id=None, message=Message.assistant(self.how), finish_reason="stop")
