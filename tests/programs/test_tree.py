@@ -132,12 +132,6 @@ def test_a_question_with_one_meaning_keeps_its_answer_and_is_not_expanded_again(
     assert tree.to_expand(3) == []
 
 
-def test_a_question_that_cannot_be_clarified_is_a_root_alone() -> None:
-    tree = explore({})
-    assert tree.readings() == []
-    assert list(tree.frozen().breadth_first()) == [ClarificationNode(question="root?")]
-
-
 @given(
     table=st.dictionaries(
         st.sampled_from(["root", *"abcdefghij"]), st.lists(st.sampled_from("abcdefghij"), max_size=4), max_size=11

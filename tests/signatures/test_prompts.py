@@ -192,14 +192,6 @@ def test_passages_come_before_the_question() -> None:
         assert list(signature.input_fields)[:2] == ["passages", "question"]
 
 
-@every_signature
-def test_every_signature_survives_saving(signature: type[dspy.Signature], outputs: dict[str, Any]) -> None:
-    loaded = signature.load_state(json.loads(json.dumps(signature.dump_state())))
-    assert list(loaded.fields) == list(signature.fields)
-    assert loaded.instructions == signature.instructions
-    assert system_message(dspy.ChatAdapter(), loaded) == system_message(dspy.ChatAdapter(), signature)
-
-
 def test_other_instructions_leave_the_fields_lenient() -> None:
     changed = VerifyInterpretation.with_instructions("Do it carefully.")
     reply = "[[ ## answerable ## ]]\nyes.\n\n[[ ## completed ## ]]"
