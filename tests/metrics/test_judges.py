@@ -113,13 +113,6 @@ def test_a_grounded_reading_that_repeats_an_ungroundable_gold_one_belongs_to_the
     assert grounded_recall(result) == Ratio(1, 1)
 
 
-def test_a_grounded_reading_that_repeats_a_groundable_gold_one_is_counted_once() -> None:
-    judge = TableJudge({("Who first?", "a")})
-    result = judge_readings(GOLD, [reading("Who first?", "a")], TEXTS, judge)
-    assert result.groundable == (True, False)
-    assert grounded_recall(result) == Ratio(1, 1)
-
-
 def test_claims_carry_the_answers() -> None:
     judge = TableJudge()
     judge_readings(GOLD, [reading("Who first?", "a", "She"), reading("Who last?", "b", " ")], TEXTS, judge)

@@ -130,15 +130,6 @@ def test_tokens_are_counted_for_the_caller(judge: LLMJudge) -> None:
     assert tracker.get_total_tokens()[judge.name]["prompt_tokens"] == len(PAIRS)
 
 
-def test_the_callers_settings_are_left_alone(judge: LLMJudge) -> None:
-    other = scripted_lm(ScriptedEngine(sensible))
-    adapter = dspy.JSONAdapter()
-    with dspy.context(lm=other, adapter=adapter):
-        judge.supported(PAIRS[:1])
-        assert dspy.settings.lm is other
-        assert dspy.settings.adapter is adapter
-
-
 def test_a_language_model_judges_a_whole_question(judge: LLMJudge, engine: ScriptedEngine) -> None:
     question = Question("1", "Who won?", tuple(Reading(one.question, one.answers) for one in CLAIMS))
     found = [

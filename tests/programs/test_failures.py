@@ -131,15 +131,6 @@ def test_a_run_counts_the_questions_with_failed_calls(make: Make, usual: Scripte
     assert (summary["failed"], summary["with_faults"]) == (0, 1)
 
 
-def test_bootstrapping_makes_no_demo_of_a_fallback(make: Make, usual: ScriptedEngine) -> None:
-    with dspy.context(lm=Failing(usual, "answered", GARBAGE).lm()):
-        made = dspy.BootstrapFewShot(metric=lambda *_: True, max_labeled_demos=0, max_bootstrapped_demos=1).compile(
-            make("diva"), trainset=[dspy.Example(question=QUESTION, answer="").with_inputs("question")]
-        )
-    assert made.classify.demos
-    assert made.verify.demos == []
-
-
 def test_verdict_takes_no_refusal_for_a_reading(make: Make, usual: ScriptedEngine) -> None:
     refusal = "## interpretation\nI'm sorry, but I can't tell.\n## short_answer\nUnknown to me"
     with dspy.context(lm=Failing(usual, "interpretation", refusal, prompts=3).lm()):

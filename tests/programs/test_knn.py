@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-import numpy as np
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
@@ -145,17 +144,6 @@ def test_the_nearest_demos_are_shown(
         predictor.demos = list(demos)
         assert [dict(demo.items()) for demo in predictor.nearest(ASKED)] == nearest
         assert predictor.demos == demos
-
-
-def test_the_order_is_that_of_the_similarity(predictor: KNNPredict, encoder: Encoder) -> None:
-    predictor.set_k(50)  # beyond the pool: all of it
-    shown = predictor.nearest(ASKED)
-    vectors = encoder.encode([ASKED, *(demo["question"] for demo in shown)])
-    similarities = vectors[1:] @ vectors[0]
-    assert np.all(np.diff(similarities) > 0)
-    assert sorted(shown, key=str) == sorted(POOL, key=str)
-    predictor.set_k(1)
-    assert [predictor.nearest(demo["question"]) for demo in POOL] == [[demo] for demo in POOL]
 
 
 def test_another_field_may_be_compared_and_is_saved(encoder: Encoder) -> None:
