@@ -137,18 +137,6 @@ def test_what_retrieval_makes_of_nothing(
 # --- grounded metrics ----------------------------------------------------------------------------
 
 
-def test_ratios_of_nothing_have_no_value() -> None:
-    for ratio in (
-        grounded.precision,
-        grounded.gold_recall,
-        grounded.grounded_precision,
-        grounded.grounded_recall,
-        grounded.released_grounded_recall,
-    ):
-        assert ratio(NOTHING) == Ratio(0, 0)
-        assert ratio(NOTHING).value is None
-
-
 def test_averages_of_nothing() -> None:
     assert grounded.macro([]) == grounded.micro([]) == 0.0
     assert grounded.macro([Ratio(0, 0)]) == grounded.micro([Ratio(0, 0)]) == 0.0

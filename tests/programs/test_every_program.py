@@ -125,10 +125,11 @@ def test_an_empty_corpus_gives_an_answer_and_no_reading(name: str, make: Make, e
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_predictors_are_flat_and_copies_share_index_and_models(name: str, make: Make) -> None:
-    program = make(name)
+def test_predictors_are_flat_and_copies_share_index_models_and_preset(name: str, make: Make) -> None:
+    program = make(name, preset="paper")
     copied = program.deepcopy()
     assert copied is not program
+    assert copied.preset == program.reset_copy().preset == program.preset == "paper"
     for predictor, own in program.named_predictors():
         assert "." not in predictor
         assert dict(copied.named_predictors())[predictor].encoder is own.encoder

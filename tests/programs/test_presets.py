@@ -79,11 +79,3 @@ def test_programs_that_put_nothing_together_make_the_same_calls_with_both(
             prediction = program(question=TITANIC[0])
         said.append((prediction.answer, sorted(str(call.messages) for call in recorder.calls), most_calls(program)))
     assert said[0] == said[1]
-
-
-@pytest.mark.parametrize("name", REGISTRY)
-def test_every_program_has_a_preset_and_keeps_it_in_copies(name: str, make: Make) -> None:
-    for preset in ("paper", "lean"):
-        made = make(name, preset=preset)
-        assert (made.preset, made.lean) == (preset, preset == "lean")
-        assert made.deepcopy().preset == made.reset_copy().preset == preset
