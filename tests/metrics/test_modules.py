@@ -1,4 +1,3 @@
-import itertools
 import pkgutil
 import socket
 import subprocess
@@ -194,7 +193,6 @@ CASES = {
         modules.Grounded, DECIDED, lambda _: ratios(released=True), {"sufficient": 3, "released": True}
     ),
 }
-every_module = pytest.mark.parametrize("name", CASES)
 
 
 @pytest.fixture(autouse=True)
@@ -206,18 +204,6 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
-@pytest.fixture
-def make(reader: Reader, tmp_path: Path) -> Callable[..., modules.Module]:
-    folders = itertools.count()  # two modules of one class would wait a second for the lock of one file
-
-    def build(name: str) -> modules.Module:
-        settings = CASES[name].settings
-        given = settings | ({"reader": reader} if "reader" in settings else {})
-        return CASES[name].module(cache_dir=str(tmp_path / str(next(folders))), **given)
-
-    return build
-
-
 def test_every_module_has_a_case() -> None:
     defined = {
         value
@@ -227,19 +213,16 @@ def test_every_module_has_a_case() -> None:
     assert {case.module for case in CASES.values()} == defined - {modules.Module}
 
 
-@every_module
-def test_a_module_computes_what_the_plain_function_does(
-    name: str, make: Callable[..., modules.Module], reader: Reader
+@pytest.mark.parametrize("name", CASES)
+def test_a_module_computes_what_the_plain_function_does_and_describes_itself(
+    name: str, reader: Reader, tmp_path: Path
 ) -> None:
     case = CASES[name]
-    assert make(name).compute(**case.columns) == pytest.approx(case.plain(reader), abs=1e-12)
-
-
-@every_module
-def test_a_module_describes_itself(name: str, make: Callable[..., modules.Module]) -> None:
-    module = make(name)
+    given = case.settings | ({"reader": reader} if "reader" in case.settings else {})
+    module = case.module(cache_dir=str(tmp_path), **given)
+    assert module.compute(**case.columns) == pytest.approx(case.plain(reader), abs=1e-12)
     assert module.description == type(module).__doc__
-    assert set(module.features) == set(CASES[name].columns)
+    assert set(module.features) == set(case.columns)
 
 
 def test_the_embedded_reader_is_the_default(tmp_path: Path) -> None:
