@@ -25,7 +25,6 @@ from polyqa.metrics.token_f1 import token_f1
 
 SHE = Reading("Who won in 1998?", ("She",))
 FOUND = Interpretation(question="Who won in 1998?", answer="She")
-NOTHING = Judgement((), (), (), (), (), distinct=0)
 
 # --- short answers -------------------------------------------------------------------------------
 

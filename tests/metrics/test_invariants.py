@@ -28,7 +28,6 @@ WORDS = st.sampled_from(
 TEXT = st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=12)
 ALIASES = st.lists(TEXT, min_size=1, max_size=3)
 ANSWERS = st.lists(ALIASES, min_size=1, max_size=4)
-UNIT = st.floats(0.0, 1.0)
 TOKENS = st.lists(st.sampled_from("abcd"), max_size=5)
 QUESTION = st.lists(st.sampled_from(["who", "won", "cup", "in", "1998", "2002"]), min_size=1, max_size=5).map(" ".join)
 FEW = st.sampled_from(["red", "green", "the red", "1997"])

@@ -25,10 +25,6 @@ def in_the_loop(steps: Steps[Any], **settings: Any) -> Any:
 both = pytest.mark.parametrize("run", [drive, in_the_loop], ids=["threads", "loop"])
 
 
-class Boom(RuntimeError):
-    pass
-
-
 class Answers:
     """Answers each question; keeps in which order the calls ended, and fails where it is told to."""
 
@@ -47,7 +43,7 @@ class Answers:
         if question in self.turns:
             self.turns[question].set()
         if question in self.failing:
-            raise Boom(question)
+            raise RuntimeError(question)
         return {"answer": f"answer to {question}"}
 
 
