@@ -153,15 +153,6 @@ def test_readings_that_differ_in_their_answers_only_are_missed_together() -> Non
     assert "every reading" in told(question, {}, pseudo_interpretations=["Who won the games of 1998?"])
 
 
-def test_a_reading_that_another_one_narrows_has_words_of_its_own() -> None:
-    question = Question(
-        "1", "Who won?", (Reading("Who won in 1998?", ("She",)), Reading("Who won in 1998 indoors?", ("He",)))
-    )
-    text = told(question, {}, pseudo_interpretations=["Who won indoors?"])
-    assert "Who won in 1998?" in text
-    assert "Who won in 1998 indoors?" not in text
-
-
 def test_inference_of_a_plain_question_should_not_multiply_it() -> None:
     assert "one meaning" in told(PLAIN, {}, pseudo_interpretations=["Who wrote the book?", "Who wrote the film?"])
     assert "one meaning" not in told(PLAIN, {}, pseudo_interpretations=["Who wrote Emma?"])
