@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table_reader import TableReader
 
 from polyqa.base.values import Interpretation
 from polyqa.metrics import answer_coverage, exact_presence, grounded, mrecall
@@ -71,13 +72,13 @@ def test_disambig_f1_without_answers() -> None:
     assert disambig_f1([""], [[]]).hit == 0.0
 
 
-def test_disambig_f1_without_questions(table_reader: Any) -> None:
-    assert score_disambig_f1([], [], table_reader({})) == []
-    assert score_long_answers([], [], table_reader({})) == []
+def test_disambig_f1_without_questions() -> None:
+    assert score_disambig_f1([], [], TableReader({})) == []
+    assert score_long_answers([], [], TableReader({})) == []
 
 
-def test_an_empty_long_answer_is_scored(table_reader: Any) -> None:
-    (score,) = score_long_answers([""], [Question("1", "Who won?", (SHE,), ("She won.",))], table_reader({}))
+def test_an_empty_long_answer_is_scored() -> None:
+    (score,) = score_long_answers([""], [Question("1", "Who won?", (SHE,), ("She won.",))], TableReader({}))
     assert (score.disambig.f1, score.rouge_l, score.str_em, score.length, score.dr) == (0.0, 0.0, 0.0, 0, 0.0)
 
 
@@ -185,12 +186,12 @@ def test_refused(name: str) -> None:
         call()
 
 
-def test_long_answers_and_questions_of_other_lengths_are_refused(table_reader: Any) -> None:
+def test_long_answers_and_questions_of_other_lengths_are_refused() -> None:
     question = Question("1", "Who won?", (SHE,))
     with pytest.raises(ValueError, match=r"shorter|longer"):
-        score_long_answers(["x", "y"], [question], table_reader({}))
+        score_long_answers(["x", "y"], [question], TableReader({}))
     with pytest.raises(ValueError, match=r"shorter|longer"):
-        score_disambig_f1(["x"], [[SHE], [SHE]], table_reader({}))
+        score_disambig_f1(["x"], [[SHE], [SHE]], TableReader({}))
 
 
 def test_modules_on_questions_without_predictions(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import dspy
 import pytest
+from table_reader import TableReader
 
 from polyqa.base.values import AmbiguityType, Interpretation
 from polyqa.metrics.feedback import FeedbackMetric, answer_feedback, step_feedback
@@ -56,10 +57,10 @@ def reading(question: str, answer: str) -> Interpretation:
 # --- the whole answer ----------------------------------------------------------------------------
 
 
-def test_readings_are_named_as_covered_missed_or_wrong(titanic: Question, table_reader: Any) -> None:
+def test_readings_are_named_as_covered_missed_or_wrong(titanic: Question) -> None:
     third = Reading("When did the musical Titanic come out?", ("23 April 1997",))
     question = replace(titanic, readings=(*titanic.readings, third))
-    reader = table_reader({IN_1997: "1997", IN_1953: "a ship"})
+    reader = TableReader({IN_1997: "1997", IN_1953: "a ship"})
     (score,) = score_long_answers([GOOD], [question], reader)
     covered, missed, wrong = (
         [line for line in answer_feedback(question, score).splitlines() if text in line]
@@ -76,16 +77,14 @@ def test_readings_are_named_as_covered_missed_or_wrong(titanic: Question, table_
 
 
 @pytest.mark.parametrize(("answer", "remark"), [("1997.", True), (GOOD, False), (GOOD * 3, True)])
-def test_a_length_far_from_the_references_is_named(
-    titanic: Question, table_reader: Any, answer: str, remark: bool
-) -> None:
-    (score,) = score_long_answers([answer], [titanic], table_reader({}))
+def test_a_length_far_from_the_references_is_named(titanic: Question, answer: str, remark: bool) -> None:
+    (score,) = score_long_answers([answer], [titanic], TableReader({}))
     assert (f"{score.length} words" in answer_feedback(titanic, score)) is remark
 
 
-def test_without_references_neither_rouge_nor_length_is_spoken_of(titanic: Question, table_reader: Any) -> None:
+def test_without_references_neither_rouge_nor_length_is_spoken_of(titanic: Question) -> None:
     bare = replace(titanic, long_answers=())
-    (score,) = score_long_answers(["1997."], [bare], table_reader({}))
+    (score,) = score_long_answers(["1997."], [bare], TableReader({}))
     text = answer_feedback(bare, score)
     assert "ROUGE" not in text
     assert "words" not in text

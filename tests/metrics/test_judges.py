@@ -1,9 +1,9 @@
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from table_reader import TableReader
 
 from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.embedded_judge import EmbeddedJudge
@@ -226,8 +226,8 @@ def test_a_reading_is_compared_with_those_that_are_kept(reader: Reader) -> None:
     assert EmbeddedJudge(reader, Chain()).distinct("?", chained) == [True, False, True]  # type: ignore[arg-type]
 
 
-def test_titles_are_read_too(table_reader: Any, encoder: Encoder) -> None:
-    read = table_reader({IN_1997.question: "1997"})
+def test_titles_are_read_too(encoder: Encoder) -> None:
+    read = TableReader({IN_1997.question: "1997"})
     assert EmbeddedJudge(read, encoder).supported([(IN_1997, CAMERON)]) == [True]
     assert read.batches == [[(IN_1997.question, f"Titanic (1997 film) | {CAMERON.text}")]]
 

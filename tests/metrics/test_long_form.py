@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 from data_files import golden
 from memory_records import questions_from_records
+from table_reader import TableReader
 
 from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
 from polyqa.metrics.dr import corpus_dr, dr
@@ -104,21 +105,21 @@ def test_the_embedded_reader_tells_right_answers_from_those_to_other_questions(r
     assert sum(wrong) / len(wrong) < 0.05
 
 
-def test_every_reading_is_asked_of_its_own_long_answer(table_reader: Any) -> None:
+def test_every_reading_is_asked_of_its_own_long_answer() -> None:
     readings = [
         [Reading("Who won in 1998?", ("She",)), Reading("Who won in 2002?", ("He",))],
         [],
         [Reading("Who lost?", ("They",))],
     ]
-    asked = table_reader({"Who won in 1998?": "she", "Who lost?": "nobody"})
+    asked = TableReader({"Who won in 1998?": "she", "Who lost?": "nobody"})
     scores = score_disambig_f1(["first", "third"], [readings[0], readings[2]], asked)
     assert asked.batches == [[("Who won in 1998?", "first"), ("Who won in 2002?", "first"), ("Who lost?", "third")]]
     assert [score.answers for score in scores] == [("she", ""), ("nobody",)]
     assert [(score.f1, score.em, score.hit) for score in scores] == [(0.5, 0.5, 0.0), (0.0, 0.0, 0.0)]
 
 
-def test_a_question_without_reference_answers_has_no_rouge_and_no_dr(table_reader: Any) -> None:
+def test_a_question_without_reference_answers_has_no_rouge_and_no_dr() -> None:
     question = Question("1", "Who won?", (Reading("Who won in 1998?", ("She",)),))
-    (score,) = score_long_answers(["She won."], [question], table_reader({"Who won in 1998?": "She"}))
+    (score,) = score_long_answers(["She won."], [question], TableReader({"Who won in 1998?": "She"}))
     assert (score.rouge_l, score.dr) == (None, None)
     assert (score.disambig.f1, score.str_em, score.length) == (1.0, 1.0, 2)
