@@ -237,18 +237,3 @@ def test_nothing_to_judge(judge: EmbeddedJudge) -> None:
     assert judge.distinct("?", []) == []
     assert judge.covered("?", [], [IN_1997]) == [False]
     assert judge.covered("?", [IN_1997], []) == []
-
-
-def test_the_embedded_judge_judges_a_whole_question(judge: EmbeddedJudge, titanic: Question) -> None:
-    found = [
-        Interpretation(question=REWORDED.question, answer="December 1997", pid="cameron"),
-        Interpretation(question=IN_1953.question, answer="1953", pid="cameron"),  # the wrong passage
-        Interpretation(question="What colour is the kettle?", answer="green", pid="kettle"),
-    ]
-    result = judge_readings(titanic, found, [CAMERON, NEGULESCO, KETTLE], judge)
-    assert result.grounded == (True, False, True)
-    assert result.matched == (True, True, False)
-    assert result.found == (True, True)
-    assert result.groundable == (True, True)
-    assert result.supported == (True, False)
-    assert result.distinct == 3
