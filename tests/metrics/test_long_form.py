@@ -74,11 +74,6 @@ def test_dr_of_a_corpus_is_that_of_the_means() -> None:
     assert corpus_dr(f1s, rouges) != pytest.approx(sum(item["ovscore"] for item in GOLDEN["per_instance"]) / n, abs=0.1)
 
 
-def test_dr_of_means_counts_a_question_with_one_factor_zero() -> None:
-    assert corpus_dr([1.0, 0.0], [0.0, 1.0]) == 0.5
-    assert [dr(1.0, 0.0), dr(0.0, 1.0)] == [0.0, 0.0]
-
-
 def test_many_answers_are_scored_like_one_by_one(reader: Reader) -> None:
     # 1 reader's batch for all against one for each; padding moves logits, but no answer.
     questions, texts = list(QUESTIONS.values()), [PREDICTIONS[key] for key in QUESTIONS]
