@@ -46,13 +46,6 @@ def test_it_grows_breadth_first() -> None:
     assert root.children[0].children[0].question == "c?"
 
 
-def test_pruned_nodes_are_kept_apart_and_not_expanded() -> None:
-    tree = explore({"root": ["a", "b"], "a": ["c"]}, bad=["a"])
-    assert names(tree) == ["b"]
-    assert [node.status for node in tree.frozen().children] == [NodeStatus.PRUNED, NodeStatus.VALID]
-    assert tree.frozen().children[0].children == ()
-
-
 FAILING = {"root": list("abcdefg"), "a": [], "b": [], "c": ["h"], "d": [], "e": [], "f": [], "g": ["i"]}
 
 
