@@ -50,19 +50,11 @@ class Module(evaluate.Metric):
     """What all modules share: a declaration of the inputs, and a description from the docstring."""
 
     inputs: ClassVar[Mapping[str, Any]]
-    citation: ClassVar[str] = ""
 
     def _info(self) -> evaluate.MetricInfo:
         text = self.__class__.__doc__ or ""
-        return evaluate.MetricInfo(
-            description=text,
-            citation=self.citation,
-            inputs_description=text,
-            features=Features(dict(self.inputs)),
-        )
-
-    def _download_and_prepare(self, dl_manager: Any) -> None:
-        """Nothing is downloaded."""
+        features = Features(dict(self.inputs))
+        return evaluate.MetricInfo(description=text, citation="", inputs_description=text, features=features)
 
 
 class _Mean(Module):

@@ -16,7 +16,7 @@ from polyqa.signatures import AnswerClosedBook, LocateAnswer, VerifyInterpretati
 
 from .base import CallLimits, write_answer
 from .citation import cite, number_citations
-from .diversify import Answer, DiversifyingProgram, DiversifySettings, named
+from .diversify import DiversifyingProgram, DiversifySettings, named
 from .steps import CallTuple, Steps, ask, ask_all, work
 
 Rule = Literal["both", "typing", "spread", "never"]
@@ -92,7 +92,8 @@ class Auto(DiversifyingProgram):
         located = self._located(question, reply, near)
         if located and self._plain(typed, settled=reply.settled == "Yes"):
             answer = yield from write_answer(self.write, question, located, near)
-            prediction = self.routed((answer, located), near, typed, [], [True])
+            prediction = self.prediction((answer, located), near, typed, [], [True])
+            self._tell_answers(prediction)
             prediction.verdicts = []  # it was located, not verified
             return prediction
         pseudo = yield from self.infer_from(question, typed)
@@ -110,7 +111,8 @@ class Auto(DiversifyingProgram):
             answer = yield from write_answer(self.write, question, readings, passages)
         else:
             answer = (yield from ask(self.recall, question=question)).answer
-        prediction = self.routed((answer, readings), passages, typed, pseudo, verdicts)
+        prediction = self.prediction((answer, readings), passages, typed, pseudo, verdicts)
+        self._tell_answers(prediction)
         prediction.universe = list({passage.pid: passage for passage in (*near, *diversified)}.values())
         return prediction
 
@@ -161,19 +163,6 @@ class Auto(DiversifyingProgram):
             return ordered[:1]
         return ordered
 
-    def routed(
-        self,
-        answer: Answer,
-        passages: Sequence[Passage],
-        typed: dspy.Prediction,
-        pseudo: list[str],
-        verdicts: list[bool],
-    ) -> dspy.Prediction:
-        """Return DIVA's fields, and whether the question is ambiguous here, with its distinct short answers."""
-        prediction = self.prediction(answer, passages, typed, pseudo, verdicts)
-        self._tell_answers(prediction)
-        return prediction
-
     def keep_readings(self, prediction: dspy.Prediction, places: Sequence[int]) -> None:
         """Leave some readings in a prediction; the others do not make the question ambiguous."""
         super().keep_readings(prediction, places)
@@ -181,6 +170,7 @@ class Auto(DiversifyingProgram):
 
     @staticmethod
     def _tell_answers(prediction: dspy.Prediction) -> None:
+        """Say whether the question is ambiguous here, with its distinct short answers."""
         distinct = _unlike([reading.answer for reading in prediction.interpretations])
         prediction.ambiguous = len(distinct) > 1
         prediction.answers = _unlike([part for answers in distinct for part in several(answers)])

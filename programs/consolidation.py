@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Strictness = Literal["default", "conservative"]
 _MEMBERS = {"default": 2, "conservative": 3}
+_NEAR = 0.1  # cosine distance below which two readings are equal
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,12 @@ class Clusters:
     outliers: tuple[int, ...]
 
 
-def consolidate(vectors: NDArray[np.floating], *, strictness: Strictness = "default", near: float = 0.1) -> Clusters:
+def consolidate(vectors: NDArray[np.floating], *, strictness: Strictness = "default") -> Clusters:
     """Cluster readings with HDBSCAN over cosine distance, and find each cluster's medoid.
 
     The medoid is the member with the greatest sum of cosine similarities to its cluster (algorithm 1,
     line 11). HDBSCAN as the released code runs it splits what lies together into no single cluster: ten
-    wordings of one reading come back as ten. Here readings nearer than ``near`` count as equal, and where
+    wordings of one reading come back as ten. Here readings nearer than 0.1 count as equal, and where
     HDBSCAN finds no cluster the groups of near readings are the clusters. If there is none either, each
     reading is a cluster of its own: noise can be told from signal only beside a signal.
 
@@ -43,17 +44,15 @@ def consolidate(vectors: NDArray[np.floating], *, strictness: Strictness = "defa
     strictness
         ``default``: two readings make a cluster. ``conservative``: three (Table 4: fewer readings, a little
         more precise).
-    near
-        Cosine distance below which two readings are equal, in [0, 2].
     """
     total = len(vectors)
     members = _MEMBERS[strictness]
     similarity = np.asarray(vectors, dtype=np.float64) @ np.asarray(vectors, dtype=np.float64).T
     distance = np.clip(1.0 - (similarity + similarity.T) / 2, 0.0, 2.0)
     np.fill_diagonal(distance, 0.0)
-    labels = _dense(np.where(distance < near, 0.0, distance), members)
+    labels = _dense(np.where(distance < _NEAR, 0.0, distance), members)
     if (labels < 0).all():
-        labels = _groups(distance < near, members)
+        labels = _groups(distance < _NEAR, members)
     if (labels < 0).all():
         return Clusters(tuple((index,) for index in range(total)), ())
     clusters = []

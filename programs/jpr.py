@@ -10,7 +10,7 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.signatures import SelectPassages
 
 from .base import CallLimits, GroundedProgram, RetrievalSettings
-from .spans import rerank_found, search
+from .spans import rerank_found
 from .steps import Steps, ask, work
 
 
@@ -56,8 +56,7 @@ class JPR(GroundedProgram):
 
     def shortlisted(self, question: str) -> list[Passage]:
         """Return the candidates to choose from, the nearest to the question first."""
-        candidates = search(self.retriever, question, self.candidates)
-        return rerank_found(self.reranker, question, candidates, self.shortlist)
+        return rerank_found(self.reranker, question, self.search(question), self.shortlist)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

@@ -83,23 +83,16 @@ def told_apart(passages: Sequence[Passage]) -> list[Passage]:
 
 def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) -> list[Passage]:
     """Return the best ``k`` of some passages, see `polyqa.colbert_index.rerank`."""
-    best: list[Passage] = Rerank(partial(colbert_index.rerank, reranker, query, passages, k))(
-        queries=[query], passages=passages, k=k
-    )
-    return best
+    best = partial(colbert_index.rerank, reranker, query, passages, k)
+    return Rerank(best)(queries=[query], passages=passages, k=k)
 
 
 def rerank_found(reranker: Reranker, query: str, found: Sequence[Passage], k: int) -> list[Passage]:
     """Return the best ``k`` of the passages that a retriever found, see `polyqa.colbert_index.rerank_found`."""
-    best: list[Passage] = Rerank(partial(colbert_index.rerank_found, reranker, query, found, k))(
-        queries=[query], passages=found, k=k
-    )
-    return best
+    best = partial(colbert_index.rerank_found, reranker, query, found, k)
+    return Rerank(best)(queries=[query], passages=found, k=k)
 
 
 def scores(reranker: Reranker, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:
     """Return the scores of passages for queries, shape (queries, passages)."""
-    relevance: NDArray[np.float32] = Rerank(partial(reranker.score, queries, passages))(
-        queries=queries, passages=passages
-    )
-    return relevance
+    return Rerank(partial(reranker.score, queries, passages))(queries=queries, passages=passages)

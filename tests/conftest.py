@@ -59,32 +59,33 @@ def reader() -> Reader:
 
 
 @pytest.fixture(scope="session")
-def index(passages: list[Passage], encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
-    """Forty passages with stored vectors; tests that change an index take `copy_index` instead."""
-    return _built_once(
-        tmp_path_factory, "forty", lambda folder: build_index(passages, folder, encoder=encoder, progress=False)
-    )
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], ColBERTIndex]:
+    """Builds an index by name in the first worker that needs it; each worker has a copy of its own."""
+    of_all = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        of_all = of_all.parent
+
+    def built(name: str, build: Callable[[Path], object]) -> ColBERTIndex:
+        with FileLock(of_all / f"{name}.lock"):
+            if not (of_all / name).exists():
+                build(of_all / name)
+            return ColBERTIndex(shutil.copytree(of_all / name, tmp_path_factory.mktemp("indexes") / name))
+
+    return built
 
 
 @pytest.fixture(scope="session")
-def sharded(passages: list[Passage], encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
+def index(passages: list[Passage], encoder: Encoder, built_once: Callable[..., ColBERTIndex]) -> ColBERTIndex:
+    """Forty passages with stored vectors; tests that change an index take `copy_index` instead."""
+    return built_once("forty", lambda folder: build_index(passages, folder, encoder=encoder, progress=False))
+
+
+@pytest.fixture(scope="session")
+def sharded(passages: list[Passage], encoder: Encoder, built_once: Callable[..., ColBERTIndex]) -> ColBERTIndex:
     """The forty passages in three shards."""
-    return _built_once(
-        tmp_path_factory,
-        "three",
-        lambda folder: build_index(iter(passages), folder, encoder=encoder, shards=3, progress=False),
+    return built_once(
+        "three", lambda folder: build_index(iter(passages), folder, encoder=encoder, shards=3, progress=False)
     )
-
-
-def _built_once(factory: pytest.TempPathFactory, name: str, build: Callable[[Path], object]) -> ColBERTIndex:
-    """Build an index in the first worker that needs it; each worker has a copy of its own."""
-    of_all = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        of_all = of_all.parent
-    with FileLock(of_all / f"{name}.lock"):
-        if not (of_all / name).exists():
-            build(of_all / name)
-        return ColBERTIndex(shutil.copytree(of_all / name, factory.mktemp("indexes") / name))
 
 
 @pytest.fixture

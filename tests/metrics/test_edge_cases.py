@@ -5,18 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table_reader import TableReader
 
 from polyqa.base.values import Interpretation
 from polyqa.metrics import answer_coverage, exact_presence, grounded, mrecall
 from polyqa.metrics.answer_f1 import answer_f1
 from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
-from polyqa.metrics.dr import corpus_dr, dr
+from polyqa.metrics.dr import corpus_dr
 from polyqa.metrics.edit_f1 import edit_f1, edits, question_edit_f1, question_tokens
 from polyqa.metrics.exact_match import exact_match
 from polyqa.metrics.f1_answer import f1_answer
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.grounded import Judgement, Ratio
-from polyqa.metrics.length import length
 from polyqa.metrics.long_form import score_long_answers
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.metrics.recall import recall
@@ -26,7 +26,6 @@ from polyqa.metrics.token_f1 import token_f1
 
 SHE = Reading("Who won in 1998?", ("She",))
 FOUND = Interpretation(question="Who won in 1998?", answer="She")
-NOTHING = Judgement((), (), (), (), (), distinct=0)
 
 # --- short answers -------------------------------------------------------------------------------
 
@@ -60,26 +59,11 @@ def test_presence_of_nothing() -> None:
 # --- long answers --------------------------------------------------------------------------------
 
 
-def test_an_empty_long_answer() -> None:
-    assert str_em("", [["x"], ["y"]]) == 0.0
-    assert rouge_l("", ["A reference."]) == 0.0
-    assert length("") == length(" \n\t") == 0
-
-
-def test_answers_without_aliases_or_tokens() -> None:
-    assert str_em("text", [[], ["text"]]) == 0.5
-    assert str_em("", [["the"], ["x"]]) == 0.5
-
-
 @pytest.mark.parametrize("reference", ["", "...", "  \n"])
 def test_a_reference_without_words(reference: str) -> None:
     assert rouge_l("A long answer.", [reference]) == 0.0
     assert rouge_l("", [reference]) == 0.0  # ROUGE's own rule: nothing matches nothing
     assert rouge_l("A long answer.", [reference, "A long answer."]) == pytest.approx(1.0)
-
-
-def test_letters_that_rouge_does_not_know_do_not_count() -> None:
-    assert rouge_l("Ω", ["Ω"]) == 0.0
 
 
 def test_disambig_f1_without_answers() -> None:
@@ -88,19 +72,14 @@ def test_disambig_f1_without_answers() -> None:
     assert disambig_f1([""], [[]]).hit == 0.0
 
 
-def test_disambig_f1_without_questions(table_reader: Any) -> None:
-    assert score_disambig_f1([], [], table_reader({})) == []
-    assert score_long_answers([], [], table_reader({})) == []
+def test_disambig_f1_without_questions() -> None:
+    assert score_disambig_f1([], [], TableReader({})) == []
+    assert score_long_answers([], [], TableReader({})) == []
 
 
-def test_an_empty_long_answer_is_scored(table_reader: Any) -> None:
-    (score,) = score_long_answers([""], [Question("1", "Who won?", (SHE,), ("She won.",))], table_reader({}))
+def test_an_empty_long_answer_is_scored() -> None:
+    (score,) = score_long_answers([""], [Question("1", "Who won?", (SHE,), ("She won.",))], TableReader({}))
     assert (score.disambig.f1, score.rouge_l, score.str_em, score.length, score.dr) == (0.0, 0.0, 0.0, 0, 0.0)
-
-
-def test_dr_of_zero() -> None:
-    assert dr(0.0, 0.5) == dr(0.5, 0.0) == dr(0.0, 0.0) == 0.0
-    assert corpus_dr([0.0], [0.0]) == 0.0
 
 
 # --- sets of answers, rewritten questions --------------------------------------------------------
@@ -111,10 +90,6 @@ def test_dr_of_zero() -> None:
 )
 def test_f1_answer_without_a_match(predictions: list[str], annotation: list[list[str]]) -> None:
     assert f1_answer(predictions, [annotation]) == 0.0
-
-
-def test_empty_answers_match() -> None:
-    assert f1_answer([""], [[["the"]]]) == 1.0
 
 
 def test_answer_f1_without_predictions() -> None:
@@ -137,12 +112,6 @@ def test_questions_without_edits() -> None:
     assert question_edit_f1((), (), ()) == 1.0
     assert edits((), ()) == {}
     assert question_tokens("") == question_tokens("?") == question_tokens("the") == ()
-
-
-def test_edit_f1_of_readings_that_repeat_the_question() -> None:
-    gold = [Reading("Who won?", ("She",)), Reading("Who won in 2002?", ("He",))]
-    found = [Interpretation(question="Who won?", answer="She"), Interpretation(question="Who won?", answer="He")]
-    assert edit_f1("Who won?", found, [gold]) == pytest.approx(2 * (1 + 0) / 4)
 
 
 # --- retrieval -----------------------------------------------------------------------------------
@@ -168,18 +137,6 @@ def test_what_retrieval_makes_of_nothing(
 # --- grounded metrics ----------------------------------------------------------------------------
 
 
-def test_ratios_of_nothing_have_no_value() -> None:
-    for ratio in (
-        grounded.precision,
-        grounded.gold_recall,
-        grounded.grounded_precision,
-        grounded.grounded_recall,
-        grounded.released_grounded_recall,
-    ):
-        assert ratio(NOTHING) == Ratio(0, 0)
-        assert ratio(NOTHING).value is None
-
-
 def test_averages_of_nothing() -> None:
     assert grounded.macro([]) == grounded.micro([]) == 0.0
     assert grounded.macro([Ratio(0, 0)]) == grounded.micro([Ratio(0, 0)]) == 0.0
@@ -187,10 +144,6 @@ def test_averages_of_nothing() -> None:
     assert grounded.grounded_f1(0.0, 0.0) == 0.0
     assert grounded.grounded_f1(1.0, 0.0) == grounded.grounded_f1(0.0, 1.0) == 0.0
     assert grounded.sufficient([], 5) == 0.0
-
-
-def test_no_interpretation_is_sufficient_for_none() -> None:
-    assert [grounded.sufficient([NOTHING], at_least) for at_least in (0, 1)] == [1.0, 0.0]
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -233,30 +186,12 @@ def test_refused(name: str) -> None:
         call()
 
 
-def test_long_answers_and_questions_of_other_lengths_are_refused(table_reader: Any) -> None:
+def test_long_answers_and_questions_of_other_lengths_are_refused() -> None:
     question = Question("1", "Who won?", (SHE,))
     with pytest.raises(ValueError, match=r"shorter|longer"):
-        score_long_answers(["x", "y"], [question], table_reader({}))
+        score_long_answers(["x", "y"], [question], TableReader({}))
     with pytest.raises(ValueError, match=r"shorter|longer"):
-        score_disambig_f1(["x"], [[SHE], [SHE]], table_reader({}))
-
-
-def test_a_question_without_readings_is_refused(table_reader: Any) -> None:
-    with pytest.raises(ValueError, match="without readings is undefined"):
-        score_long_answers(["x"], [Question("1", "Who won?", ())], table_reader({}))
-
-
-def test_modules_refuse_what_the_functions_refuse(table_reader: Any, tmp_path: Path) -> None:
-    from polyqa.metrics import modules
-
-    where = str(tmp_path)
-    with pytest.raises(ValueError, match="at least one"):
-        modules.TokenF1(cache_dir=where).compute(predictions=[], references=[])
-    with pytest.raises(ValueError, match="k must be at least 1"):
-        modules.Recall(0, cache_dir=where).compute(predictions=[["x"]], references=[[["x"]]])
-    reference = {"readings": [{"question": "Who?", "short_answers": ["She"]}], "long_answers": []}
-    with pytest.raises(ValueError, match="got 1, 0"):
-        modules.DR(table_reader({}), cache_dir=where).compute(predictions=["x"], references=[reference])
+        score_disambig_f1(["x"], [[SHE], [SHE]], TableReader({}))
 
 
 def test_modules_on_questions_without_predictions(tmp_path: Path) -> None:

@@ -94,12 +94,6 @@ def test_a_question_without_interpretations_has_no_precision() -> None:
     assert not isnan(macro(ratios))
 
 
-def test_a_question_without_interpretations_recalls_nothing() -> None:
-    one = judgement(found=[False, False], groundable=[True, True])
-    assert grounded_recall(one) == Ratio(0, 2)
-    assert gold_recall(one) == Ratio(0, 2)
-
-
 @pytest.mark.parametrize("at_least", range(1, 6))
 def test_sufficient_agrees_with_the_released_code(at_least: int) -> None:
     judged = [Judgement((), (), (), (), (), distinct=count) for count in DIVERSITY["num_after"]]
@@ -142,9 +136,3 @@ def test_grounded_recall_of_the_paper_and_of_the_released_code(name: str) -> Non
     one = Judgement(*made, distinct=len(made[0]))
     assert grounded_recall(one) == paper
     assert released_grounded_recall(one) == released
-
-
-def test_macro_weighs_questions_and_micro_readings() -> None:
-    ratios = [Ratio(1, 1), Ratio(0, 3), Ratio(0, 0)]
-    assert macro(ratios) == pytest.approx(1 / 2)
-    assert micro(ratios) == pytest.approx(1 / 4)

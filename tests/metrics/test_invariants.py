@@ -10,7 +10,6 @@ from polyqa.base.values import Interpretation
 from polyqa.metrics import answer_coverage, exact_presence, grounded, has_answer, mrecall, normalize_answer
 from polyqa.metrics.answer_f1 import answer_f1
 from polyqa.metrics.disambig_f1 import disambig_f1
-from polyqa.metrics.dr import corpus_dr, dr
 from polyqa.metrics.edit_f1 import edit_f1, edits, question_edit_f1
 from polyqa.metrics.exact_match import exact_match
 from polyqa.metrics.f1_answer import f1_answer
@@ -29,7 +28,6 @@ WORDS = st.sampled_from(
 TEXT = st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=12)
 ALIASES = st.lists(TEXT, min_size=1, max_size=3)
 ANSWERS = st.lists(ALIASES, min_size=1, max_size=4)
-UNIT = st.floats(0.0, 1.0)
 TOKENS = st.lists(st.sampled_from("abcd"), max_size=5)
 QUESTION = st.lists(st.sampled_from(["who", "won", "cup", "in", "1998", "2002"]), min_size=1, max_size=5).map(" ".join)
 FEW = st.sampled_from(["red", "green", "the red", "1997"])
@@ -143,20 +141,6 @@ def test_rouge_l(text: str, references: list[str]) -> None:
     assert abs(rouge_l(text, [text]) - (1.0 if text.strip() else 0.0)) < NEARLY
 
 
-@given(UNIT, UNIT)
-def test_dr_lies_between_its_factors(one: float, other: float) -> None:
-    assert min(one, other) - NEARLY <= dr(one, other) <= max(one, other) + NEARLY
-    assert dr(one, other) == dr(other, one)
-    assert abs(dr(one, one) - one) < 1e-9
-
-
-@given(st.lists(st.tuples(UNIT, UNIT), min_size=1, max_size=8))
-def test_dr_of_a_corpus_is_at_least_the_mean_of_its_items(pairs: list[tuple[float, float]]) -> None:
-    whole = corpus_dr([one for one, _ in pairs], [other for _, other in pairs])
-    assert in_unit(whole)
-    assert whole >= sum(dr(*pair) for pair in pairs) / len(pairs) - 1e-9  # Cauchy–Schwarz
-
-
 # --- rewritten questions -------------------------------------------------------------------------
 
 
@@ -268,17 +252,3 @@ def test_averages_do_not_depend_on_the_order(ratios: list[Ratio], random: Any) -
         assert min(values, default=0.0) - NEARLY <= average(ratios) <= max(values, default=0.0) + NEARLY
         assert abs(average([*ratios, Ratio(0, 0)]) - average(ratios)) < NEARLY
     assert abs(grounded.macro(ratios * 2) - grounded.macro(ratios)) < NEARLY
-
-
-@given(UNIT, UNIT)
-def test_grounded_f1_lies_between_its_parts(one: float, other: float) -> None:
-    value = grounded.grounded_f1(one, other)
-    assert min(one, other) - NEARLY <= value <= max(one, other) + NEARLY
-    assert value == grounded.grounded_f1(other, one)
-
-
-@given(st.lists(judgements(), max_size=6), st.integers(0, 5))
-def test_more_readings_are_harder_to_have(judged: list[Judgement], at_least: int) -> None:
-    assert in_unit(grounded.sufficient(judged, at_least))
-    assert grounded.sufficient(judged, at_least) >= grounded.sufficient(judged, at_least + 1)
-    assert grounded.sufficient(judged[::-1], at_least) == grounded.sufficient(judged, at_least)

@@ -1,4 +1,3 @@
-import itertools
 import pkgutil
 import socket
 import subprocess
@@ -9,7 +8,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import evaluate
 import pytest
 
 from polyqa import metrics
@@ -195,7 +193,6 @@ CASES = {
         modules.Grounded, DECIDED, lambda _: ratios(released=True), {"sufficient": 3, "released": True}
     ),
 }
-every_module = pytest.mark.parametrize("name", CASES)
 
 
 @pytest.fixture(autouse=True)
@@ -207,18 +204,6 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
-@pytest.fixture
-def make(reader: Reader, tmp_path: Path) -> Callable[..., modules.Module]:
-    folders = itertools.count()  # two modules of one class would wait a second for the lock of one file
-
-    def build(name: str) -> modules.Module:
-        settings = CASES[name].settings
-        given = settings | ({"reader": reader} if "reader" in settings else {})
-        return CASES[name].module(cache_dir=str(tmp_path / str(next(folders))), **given)
-
-    return build
-
-
 def test_every_module_has_a_case() -> None:
     defined = {
         value
@@ -228,64 +213,16 @@ def test_every_module_has_a_case() -> None:
     assert {case.module for case in CASES.values()} == defined - {modules.Module}
 
 
-@every_module
-def test_a_module_computes_what_the_plain_function_does(
-    name: str, make: Callable[..., modules.Module], reader: Reader
+@pytest.mark.parametrize("name", CASES)
+def test_a_module_computes_what_the_plain_function_does_and_describes_itself(
+    name: str, reader: Reader, tmp_path: Path
 ) -> None:
     case = CASES[name]
-    assert make(name).compute(**case.columns) == pytest.approx(case.plain(reader), abs=1e-12)
-
-
-@every_module
-def test_a_module_can_be_fed_row_by_row_and_in_batches(
-    name: str, make: Callable[..., modules.Module], reader: Reader
-) -> None:
-    columns = CASES[name].columns
-    by_row, by_batch = make(name), make(name)
-    for row in zip(*columns.values(), strict=True):
-        by_row.add(**dict(zip(columns, row, strict=True)))
-    by_batch.add_batch(**{column: values[:2] for column, values in columns.items()})
-    by_batch.add_batch(**{column: values[2:] for column, values in columns.items()})
-    expected = pytest.approx(CASES[name].plain(reader), abs=1e-12)
-    assert by_row.compute() == expected
-    assert by_batch.compute() == expected
-
-
-@every_module
-def test_a_module_describes_itself(name: str, make: Callable[..., modules.Module]) -> None:
-    module = make(name)
+    given = case.settings | ({"reader": reader} if "reader" in case.settings else {})
+    module = case.module(cache_dir=str(tmp_path), **given)
+    assert module.compute(**case.columns) == pytest.approx(case.plain(reader), abs=1e-12)
     assert module.description == type(module).__doc__
-    assert set(module.features) == set(CASES[name].columns)
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["exact match", "token F1"],
-        ["MRecall", "AC at 1", "AC by ASQA's match", "recall"],
-        ["STR-EM", "length"],  # the one takes predictions only
-    ],
-)
-def test_modules_can_be_combined(names: list[str], make: Callable[..., modules.Module], reader: Reader) -> None:
-    columns = CASES[names[0]].columns
-    together = evaluate.combine([make(name) for name in names])
-    together.add_batch(**columns)
-    expected = {key: value for name in names for key, value in CASES[name].plain(reader).items()}
-    assert together.compute() == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_module_can_stay_in_memory() -> None:
-    module = modules.StrEM(keep_in_memory=True)
-    assert module.compute(predictions=LONG, references=ANSWERS) == {"str_em": mean(str_em, LONG, ANSWERS)}
-
-
-def test_a_module_computes_again(make: Callable[..., modules.Module]) -> None:
-    module = make("token F1")
-    assert module.compute(**SHORT) == module.compute(**SHORT)
-
-
-def test_nothing_is_downloaded(make: Callable[..., modules.Module]) -> None:
-    make("STR-EM").download_and_prepare()
+    assert set(module.features) == set(case.columns)
 
 
 def test_the_embedded_reader_is_the_default(tmp_path: Path) -> None:

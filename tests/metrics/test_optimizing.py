@@ -1,8 +1,8 @@
 from dataclasses import replace
-from typing import Any
 
 import dspy
 import pytest
+from table_reader import TableReader
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Interpretation
@@ -22,41 +22,35 @@ def found(titanic: Question) -> dict[str, str]:
     return {titanic.readings[0].question: "1997", titanic.readings[1].question: ""}
 
 
-def test_without_a_trace_a_score_with_one_a_verdict(
-    titanic: Question, table_reader: Any, found: dict[str, str]
-) -> None:
-    metric = AnswerMetric(table_reader(found), measure="disambig_f1", threshold=0.5)
+def test_without_a_trace_a_score_with_one_a_verdict(titanic: Question, found: dict[str, str]) -> None:
+    metric = AnswerMetric(TableReader(found), measure="disambig_f1", threshold=0.5)
     example, prediction = titanic.to_example(), dspy.Prediction(answer=HALF)
     assert metric(example, prediction) == 0.5
     assert type(metric(example, prediction)) is float
-    for trace in ([], [("predictor", {}, {})]):
-        assert metric(example, prediction, trace) is True
-        assert metric(example, prediction, trace=trace) is True
+    assert metric(example, prediction, trace=[("predictor", {}, {})]) is True
 
 
 # DSPy's bootstrapping takes any true value: a score of 0.5 would pass.
 @pytest.mark.parametrize(("threshold", "verdict"), [(0.0, True), (0.5, True), (0.51, False), (1.0, False)])
 def test_the_threshold_decides_which_runs_become_demos(
-    titanic: Question, table_reader: Any, found: dict[str, str], threshold: float, verdict: bool
+    titanic: Question, found: dict[str, str], threshold: float, verdict: bool
 ) -> None:
-    metric = AnswerMetric(table_reader(found), measure="disambig_f1", threshold=threshold)
+    metric = AnswerMetric(TableReader(found), measure="disambig_f1", threshold=threshold)
     assert metric(titanic.to_example(), dspy.Prediction(answer=HALF), []) is verdict
 
 
-def test_a_run_in_which_a_reply_was_lacking_becomes_no_demo(
-    titanic: Question, table_reader: Any, found: dict[str, str]
-) -> None:
-    metric = AnswerMetric(table_reader(found), measure="disambig_f1", threshold=0.0)
+def test_a_run_in_which_a_reply_was_lacking_becomes_no_demo(titanic: Question, found: dict[str, str]) -> None:
+    metric = AnswerMetric(TableReader(found), measure="disambig_f1", threshold=0.0)
     for faults, verdict in (([], True), (["verify: the reply was empty"], False)):
         prediction = dspy.Prediction(answer=HALF, faults=faults)
         assert metric(titanic.to_example(), prediction, []) is verdict
         assert metric(titanic.to_example(), prediction) == 0.5
 
 
-def test_bootstrapping_keeps_the_runs_that_reach_the_threshold(titanic: Question, table_reader: Any) -> None:
+def test_bootstrapping_keeps_the_runs_that_reach_the_threshold(titanic: Question) -> None:
     readings = titanic.readings
     plain = replace(titanic, id="plain", question="Who won?", readings=(replace(readings[0], question="Who?"),))
-    metric = AnswerMetric(table_reader({one.question: one.short_answers[0] for one in readings}), threshold=0.1)
+    metric = AnswerMetric(TableReader({one.question: one.short_answers[0] for one in readings}), threshold=0.1)
     lm = dspy.utils.DummyLM([{"answer": GOOD}, {"answer": GOOD}])
     with dspy.context(lm=lm):
         optimizer = dspy.BootstrapFewShot(metric=metric, max_bootstrapped_demos=4, max_labeled_demos=0)
@@ -74,24 +68,18 @@ def test_dr_is_the_measure_by_default(titanic: Question, reader: Reader) -> None
     assert 0.0 < score.dr < 1.0
 
 
-def test_a_better_answer_scores_higher(titanic: Question, reader: Reader) -> None:
-    metric, example = AnswerMetric(reader), titanic.to_example()
-    scores = [metric(example, dspy.Prediction(answer=text)) for text in (GOOD, HALF, "I do not know.", "")]
-    assert scores[0] > scores[1] > scores[2] == scores[3] == 0.0
-
-
-def test_dr_without_a_reference_answer_is_an_error(titanic: Question, table_reader: Any) -> None:
+def test_dr_without_a_reference_answer_is_an_error(titanic: Question) -> None:
     bare = replace(titanic, long_answers=())
     example, prediction = bare.to_example(), dspy.Prediction(answer=GOOD)
     with pytest.raises(PolyqaError, match=r"'titanic'.*disambig_f1"):
-        AnswerMetric(table_reader({}))(example, prediction)
+        AnswerMetric(TableReader({}))(example, prediction)
     with pytest.raises(PolyqaError, match="no reference long answer"):
-        AnswerMetric(table_reader({}))(example, prediction, [])
-    assert AnswerMetric(table_reader({}), measure="disambig_f1")(example, prediction) == 0.0
+        AnswerMetric(TableReader({}))(example, prediction, [])
+    assert AnswerMetric(TableReader({}), measure="disambig_f1")(example, prediction) == 0.0
 
 
-def test_an_example_without_a_gold_question_is_an_error(table_reader: Any) -> None:
-    metric = AnswerMetric(table_reader({}))
+def test_an_example_without_a_gold_question_is_an_error() -> None:
+    metric = AnswerMetric(TableReader({}))
     for example in (dspy.Example(question="Who?"), dspy.Example(question="Who?", gold="She")):
         with pytest.raises(PolyqaError, match="to_example"):
             metric(example.with_inputs("question"), dspy.Prediction(answer="She"))
@@ -101,16 +89,6 @@ def test_examples_carry_their_question(titanic: Question) -> None:
     example = titanic.to_example()
     assert gold_of(example) is titanic
     assert example.inputs().toDict() == {"question": titanic.question}
-
-
-def test_the_metric_works_in_an_evaluation(titanic: Question, table_reader: Any, found: dict[str, str]) -> None:
-    class Fixed(dspy.Module):
-        def forward(self, question: str) -> dspy.Prediction:
-            return dspy.Prediction(answer=HALF)
-
-    metric = AnswerMetric(table_reader(found), measure="disambig_f1")
-    evaluate = dspy.Evaluate(devset=[titanic.to_example()] * 2, metric=metric, display_progress=False)
-    assert evaluate(Fixed()).score == 50.0
 
 
 def test_the_answers_of_the_readings_are_a_measure_that_needs_no_long_answer(reader: Reader) -> None:

@@ -62,22 +62,3 @@ def test_the_mean_of_asqa_dev_lies_near_the_official_median() -> None:
     assert official_medians(official) == pytest.approx([mean] * len(SEEDS), abs=0.3)
     # The paper's human figure is 49.4, for answers scored against the other annotator's.
     assert mean == pytest.approx(49.4, abs=1.5)
-
-
-def test_lower_casing_keeps_sentences_together() -> None:
-    # "2003. k. sato" is one sentence for Punkt once the capital is gone (the golden item toy_016 has it).
-    assert rouge_l("It ended in 2003. K. Sato won.", ["it ended in 2003. k. sato won."]) == pytest.approx(1.0)
-
-
-def test_the_order_of_sentences_does_not_count_but_that_of_words_does() -> None:
-    text = "The kettle is green. The ferry leaves at seven."
-    assert rouge_l(text, ["The ferry leaves at seven. The kettle is green."]) == pytest.approx(1.0)
-    assert rouge_l("seven at leaves ferry", ["ferry leaves at seven"]) == pytest.approx(0.25)
-
-
-def test_words_are_stemmed() -> None:
-    assert rouge_l("She was winning races.", ["She was wins race"]) == pytest.approx(1.0)
-
-
-def test_the_best_reference_counts() -> None:
-    assert rouge_l("A green kettle.", ["Nothing of it.", "A green kettle."]) == pytest.approx(1.0)

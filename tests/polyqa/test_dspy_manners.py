@@ -122,7 +122,7 @@ def test_demos_that_cannot_be_shown_are_refused(few: list[Question], kind: Any, 
     assert len(program.predictors()[0].demos) == 6
 
 
-@pytest.mark.parametrize("name", ["rac", "diva", "toc"])
+@pytest.mark.parametrize("name", ["rac", "toc"])
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_a_stream_tells_the_steps(name: str, asynchronous: bool, caplog: pytest.LogCaptureFixture) -> None:
     class Told(dspy.streaming.StatusMessageProvider):

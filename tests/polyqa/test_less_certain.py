@@ -102,53 +102,53 @@ def test_half_of_the_surest_is_enough() -> None:
     assert doubtful([]) == doubtful([None, None]) == []
 
 
-def test_an_opening_names_what_stays() -> None:
-    told = "Titanic (1997 film): James Cameron directed it, with Kate Winslet. Titanic (1953 film): Jean Negulesco"
-    said, staying = apart(f"Titanic can mean the 1997 film or the 1953 film. {told} directed it.", CAMERON, NEGULESCO)
-    assert staying == [0]
-    assert said == told.replace(" Titanic (1953", f"\n\n{LESS_CERTAIN} Titanic (1953") + " directed it."
-
-
-def test_a_sentence_that_quotes_its_passage_claims_one_answer() -> None:
-    told = "Titanic (1997 film): James Cameron directed it, with Kate Winslet."
-    assert apart(told, CAMERON, WINSLET) == (told, [0])
-
-
 def test_a_sentence_that_claims_both_keeps_both() -> None:
     told = "James Cameron directed the film of 1997, and Jean Negulesco that of 1953."
     assert apart(told, CAMERON, NEGULESCO) == (told, [0, 1])
 
 
-def test_what_goes_on_about_a_doubtful_reading_goes_with_it() -> None:
-    said, _ = apart("Jean Negulesco directed it. It won an Oscar. It was by James Cameron.", CAMERON, NEGULESCO)
-    assert said == (
-        "Titanic (1997 film): It was by James Cameron.\n\n"
-        f"{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco directed it. It won an Oscar."
-    )
-
-
-def test_a_list_is_numbered_anew() -> None:
-    said, _ = apart("1. Jean Negulesco (1953).\n2. James Cameron (1997).\n3. That is all.", CAMERON, NEGULESCO)
-    assert said == (
-        f"1. James Cameron (1997).\n2. That is all.\n\n{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco (1953)."
-    )
-
-
-def test_an_answer_without_the_sure_reading_gets_it() -> None:
-    said, _ = apart("Jean Negulesco directed it.", CAMERON, NEGULESCO)
-    assert said.startswith("Titanic (1997 film): James Cameron directed it, with Kate Winslet.")
-    assert said.endswith(f"{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco directed it.")
-
-
-def test_a_mark_stays_with_its_sentence() -> None:
-    said, _ = apart("James Cameron did. [1] Jean Negulesco did. [2] So they say. [1]", CAMERON, NEGULESCO)
-    assert said.startswith(f"James Cameron did [1]. So they say [1].\n\n{LESS_CERTAIN} ")
-    assert said.endswith("Jean Negulesco did [2].")
-
-
 @pytest.mark.parametrize(
     ("told", "doubted", "expected"),
     [
+        (  # an opening names what stays
+            "Titanic can mean the 1997 film or the 1953 film. Titanic (1997 film): James Cameron directed it, with "
+            "Kate Winslet. Titanic (1953 film): Jean Negulesco directed it.",
+            NEGULESCO,
+            "Titanic (1997 film): James Cameron directed it, with Kate Winslet.\n\n"
+            f"{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco directed it.",
+        ),
+        (  # a sentence that quotes its passage claims one answer
+            "Titanic (1997 film): James Cameron directed it, with Kate Winslet.",
+            WINSLET,
+            "Titanic (1997 film): James Cameron directed it, with Kate Winslet.",
+        ),
+        (  # words of a sure answer claim no other
+            "James Cameron did, so they say.",
+            JONES.model_copy(update={"answer": "Cameron"}),
+            "James Cameron did, so they say.",
+        ),
+        (  # what goes on about a doubtful reading goes with it
+            "Jean Negulesco directed it. It won an Oscar. It was by James Cameron.",
+            NEGULESCO,
+            "Titanic (1997 film): It was by James Cameron.\n\n"
+            f"{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco directed it. It won an Oscar.",
+        ),
+        (  # a list is numbered anew
+            "1. Jean Negulesco (1953).\n2. James Cameron (1997).\n3. That is all.",
+            NEGULESCO,
+            f"1. James Cameron (1997).\n2. That is all.\n\n{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco (1953).",
+        ),
+        (  # an answer without the sure reading gets it
+            "Jean Negulesco directed it.",
+            NEGULESCO,
+            "Titanic (1997 film): James Cameron directed it, with Kate Winslet.\n\n"
+            f"{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco directed it.",
+        ),
+        (  # a mark stays with its sentence
+            "James Cameron did. [1] Jean Negulesco did. [2] So they say. [1]",
+            NEGULESCO,
+            f"James Cameron did [1]. So they say [1].\n\n{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco did [2].",
+        ),
         (  # a question stays with what answers it, and needs no title
             "The film? James Cameron. And the musical? Richard Jones.",
             JONES,
@@ -183,11 +183,6 @@ def test_two_readings_that_stay_are_opened_anew_if_several_sentences_tell_them()
     assert said == f"{both}\n\n{less}"
     said, _ = apart(f"{opening} {one} Kate Winslet starred. Richard Jones did one.", CAMERON, WINSLET, JONES, sure=2)
     assert said == f"{one} Kate Winslet starred.\n\n{less}"
-
-
-def test_words_of_a_sure_answer_claim_no_other() -> None:
-    told = "James Cameron did, so they say."
-    assert apart(told, CAMERON, JONES.model_copy(update={"answer": "Cameron"})) == (told, [0])
 
 
 def test_what_the_answer_left_out_is_told_once_and_not_with_a_menu() -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -49,20 +50,23 @@ def embedded(engine: ExtractiveEngine) -> Iterator[dspy.LM]:
 
 
 @pytest.fixture(scope="session")
-def bridges(encoder: Encoder, engine: ExtractiveEngine, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
+def bridges(encoder: Encoder, engine: ExtractiveEngine, built_once: Callable[..., ColBERTIndex]) -> ColBERTIndex:
     """Six passages with their questions in the default place."""
-    passages = [Passage(pid=pid, title=title, text=text) for pid, title, text in _BRIDGES]
-    index = build_index(passages, tmp_path_factory.mktemp("indexes") / "bridges", encoder=encoder, progress=False)
-    build_questions(index, locally(embedded_lm(engine), Reader(), 1), encoder=encoder)
-    return index
+
+    def build(folder: Path) -> None:
+        passages = [Passage(pid=pid, title=title, text=text) for pid, title, text in _BRIDGES]
+        index = build_index(passages, folder, encoder=encoder, progress=False)
+        build_questions(index, locally(embedded_lm(engine), Reader(), 1), encoder=encoder)
+
+    return built_once("bridges", build)
 
 
 @pytest.fixture
-def make(encoder: Encoder, bridges: ColBERTIndex) -> Callable[..., Any]:
+def make(encoder: Encoder, request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Make a program by name, over the shipped corpus; one that needs questions over the six passages."""
 
     def of(name: str, **settings: Any) -> dspy.Module:
-        index = {"index": bridges} if needs_questions(name) else {}
+        index = {"index": request.getfixturevalue("bridges")} if needs_questions(name) else {}
         return polyqa.load(name, encoder=encoder, **index, **settings)
 
     return of

@@ -1,46 +1,42 @@
-"""Query refinement, JPR, CRAG and Self-RAG: the real index, the embedded engine, and scripted replies over HTTP."""
+"""Query refinement, JPR, CRAG and Self-RAG: the real index, the embedded engine, and scripted replies."""
 
-import json
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dspy
 import numpy as np
 import pytest
-from harness import fields, scripted
+from scripted_engine import ScriptedEngine, scripted_lm
 
 from polyqa.base.values import Grade, Passage, Support
 from polyqa.colbert_index import BiEncoderReranker, FusedRetriever
+from polyqa.extractive.prompt import Prompt
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question
 from polyqa.metrics.text import sentences_by_shape
 from polyqa.optimizers.labels import label_demos
-from polyqa.programs import CRAG, JPR, RAC
+from polyqa.programs import JPR, RAC
 from polyqa.programs.crag import refine_passages
 
 QUESTION = "When did Titanic come out?"
 Parts = tuple[FusedRetriever, BiEncoderReranker]
+Fields = Mapping[str, object]
 
 
-def asked(message: str) -> str:
-    """Return the first output field that a message asks for."""
-    return re.findall(r"`\[\[ ## (\w+) ## \]\]`", message)[0]
+def replying(**replies: Fields | Callable[[Prompt], Fields]) -> ScriptedEngine:
+    """Return a language model with one reply per kind of call; the call is known by its first output field."""
+    known = {"interpretations": {"interpretations": []}, "answer": {"answer": "An answer."}, **replies}
+
+    def reply(prompt: Prompt) -> Fields:
+        given = known[prompt.output_fields[0]]
+        return given(prompt) if callable(given) else given
+
+    return ScriptedEngine(reply)
 
 
-def shown(message: str, name: str) -> str:
-    return message.partition(f"[[ ## {name} ## ]]\n")[2].partition("\n\n")[0]
-
-
-def by_field(**replies: Callable[[str], str]) -> Callable[[str], str]:
-    """Return a language model that writes one reply per kind of call; the call is known by its first field."""
-    usual = {"interpretations": lambda _: fields(interpretations="[]"), "answer": lambda _: fields(answer="An answer.")}
-    return lambda message: {**usual, **replies}[asked(message)](message)
-
-
-def ask(program: dspy.Module, reply: Callable[[str], str], question: str = QUESTION) -> tuple[dspy.Prediction, Any]:
-    with scripted(reply) as (lm, server), dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
-        return program(question=question), server
+def ask(program: dspy.Module, engine: ScriptedEngine) -> dspy.Prediction:
+    with dspy.context(lm=scripted_lm(engine)):
+        return program(question=QUESTION)
 
 
 # --- query refinement ----------------------------------------------------------------------------
@@ -51,19 +47,17 @@ def test_refinements_are_answered_from_memory_and_cite_nothing(make: Any) -> Non
         {"question": f"When did film {number} come out?", "answer": str(1990 + number), "pid": "7"}
         for number in range(12)
     ]
-    result, server = ask(
-        make("query-refinement"),
-        by_field(
-            refinements=lambda _: fields(refinements=json.dumps(refined)),
-            answer=lambda message: fields(answer=f"Told: {shown(message, 'refinements')}"),
-        ),
+    engine = replying(
+        refinements={"refinements": refined},
+        answer=lambda prompt: {"answer": f"Told: {prompt.inputs['refinements']}"},
     )
+    result = ask(make("query-refinement"), engine)
     assert [reading.answer for reading in result.interpretations] == [str(year) for year in range(1990, 2000)]
     assert all(reading.pid is None for reading in result.interpretations)
     assert result.passages == []
     assert "1999" in result.answer
     assert "2000" not in result.answer
-    assert len(server.requests) == 2
+    assert len(engine.seen) == 2
 
 
 @pytest.mark.parametrize("name", ["query-refinement", "closed-book"])
@@ -90,32 +84,30 @@ def test_numbers_choose_and_the_best_of_the_rest_fill_up(written: str, chosen: l
     program = make("jpr", preset="paper")
     shortlist = [passage.pid for passage in program.shortlisted(QUESTION)]
     assert len(shortlist) == 20
-    result, server = ask(program, by_field(selected=lambda _: fields(selected=written)))
+    engine = replying(selected={"selected": written})
+    result = ask(program, engine)
     rest = [number for number in range(1, 21) if number not in chosen]
     assert [passage.pid for passage in result.passages] == [shortlist[n - 1] for n in sorted([*chosen, *rest][:5])]
     assert result.selected == [shortlist[number - 1] for number in chosen]
     assert [passage.pid for passage in result.universe] == shortlist
-    assert len(server.requests) == 3
+    assert len(engine.seen) == 3
 
 
 def test_the_selection_sees_the_shortlist_best_first_and_how_many_are_wanted(make: Any) -> None:
     program = make("jpr", preset="paper", passages=2, shortlist=3)
-    seen: list[str] = []
-
-    def select(message: str) -> str:
-        seen.append(message)
-        return fields(selected="[3]")
-
-    ask(program, by_field(selected=select))
-    lines = re.findall(r"^\[\d\] «(.*)»$", seen[0], re.M)
-    assert lines == [passage.render() for passage in program.shortlisted(QUESTION)]
-    assert shown(seen[0], "count") == "2"
+    engine = replying(selected={"selected": "[3]"})
+    ask(program, engine)
+    (prompt,) = engine.asked("selected")
+    shown = [f"{passage.title} | {passage.text}" for passage in prompt.passages()]
+    assert shown == [passage.render() for passage in program.shortlisted(QUESTION)]
+    assert prompt.inputs["count"] == "2"
 
 
 def test_nothing_is_chosen_where_there_is_no_choice(parts: Parts) -> None:
     program = JPR(*parts, preset="paper", passages=5, shortlist=5)
-    result, server = ask(program, by_field())
-    assert len(server.requests) == 2
+    engine = replying()
+    result = ask(program, engine)
+    assert len(engine.seen) == 2
     assert result.selected == []
     assert [passage.pid for passage in result.passages] == [passage.pid for passage in RAC(*parts).retrieve(QUESTION)]
 
@@ -123,20 +115,12 @@ def test_nothing_is_chosen_where_there_is_no_choice(parts: Parts) -> None:
 # --- CRAG ----------------------------------------------------------------------------------------
 
 
-def graded(*grades: str, query: str = "Titanic film release", then: Callable[[str], str] | None = None) -> Any:
-    """Return a model that grades passages in the order of the retrieval."""
-
-    def grade(message: str) -> str:
-        return fields(grade=by_passage[shown(message, "passage")])
-
-    by_passage: dict[str, str] = {}
-
-    def answer_for(program: CRAG) -> Callable[[str], str]:
-        passages = program.retrieve(QUESTION)
-        by_passage.update({passage.render(): one for passage, one in zip(passages, grades, strict=True)})
-        return by_field(grade=grade, search_query=then or (lambda _: fields(search_query=query)))
-
-    return answer_for
+def graded(program: Any, *grades: str, query: str = "Titanic film release") -> ScriptedEngine:
+    """Return a model that grades passages in the order of the retrieval, and rewrites the question."""
+    by_passage = {one.render(): grade for one, grade in zip(program.retrieve(QUESTION), grades, strict=True)}
+    return replying(
+        grade=lambda prompt: {"grade": by_passage[prompt.inputs["passage"]]}, search_query={"search_query": query}
+    )
 
 
 def pids(passages: list[Passage]) -> set[str]:
@@ -146,13 +130,14 @@ def pids(passages: list[Passage]) -> set[str]:
 def test_one_correct_passage_keeps_the_retrieval_and_refines_it(make: Any) -> None:
     program = make("crag", preset="paper")
     first = program.retrieve(QUESTION)
-    result, server = ask(program, graded("Incorrect", "Correct", "Incorrect", "Ambiguous", "Incorrect")(program))
+    engine = graded(program, "Incorrect", "Correct", "Incorrect", "Ambiguous", "Incorrect")
+    result = ask(program, engine)
     assert result.action is Grade.CORRECT
     assert result.grades[:2] == [Grade.INCORRECT, Grade.CORRECT]
     assert result.graded == [passage.pid for passage in first]
     assert list(result.universe) == first
     assert result.search_query == ""
-    assert len(server.requests) == 5 + 2
+    assert len(engine.seen) == 5 + 2
     texts = {passage.pid: passage.text for passage in first}
     assert pids(result.passages) <= set(texts)
     for passage in result.passages:
@@ -164,27 +149,22 @@ def test_one_correct_passage_keeps_the_retrieval_and_refines_it(make: Any) -> No
 def test_only_incorrect_passages_are_discarded_and_others_found(make: Any) -> None:
     program = make("crag", preset="paper")
     first = pids(program.retrieve(QUESTION))
-    queries = []
-
-    def rewrite(message: str) -> str:
-        queries.append(shown(message, "question"))
-        return fields(search_query="Titanic\nocean liner launch")
-
-    result, server = ask(program, graded(*["Incorrect"] * 5, then=rewrite)(program))
+    engine = graded(program, *["Incorrect"] * 5, query="Titanic\nocean liner launch")
+    result = ask(program, engine)
     assert result.action is Grade.INCORRECT
-    assert queries == [QUESTION]
+    assert [prompt.inputs["question"] for prompt in engine.asked("search_query")] == [QUESTION]
     assert result.search_query == "Titanic ocean liner launch"
     assert result.passages
     assert not pids(result.passages) & first
     assert first | pids(result.passages) <= pids(result.universe)
     assert len(result.universe) == 10
-    assert len(server.requests) == 5 + 1 + 2
+    assert len(engine.seen) == 5 + 1 + 2
 
 
 def test_ambiguous_grades_keep_both_and_the_question_is_searched_with_where_no_query_is_written(make: Any) -> None:
     program = make("crag", preset="paper")
     first = program.retrieve(QUESTION)
-    result, _ = ask(program, graded(*["Ambiguous"] * 2, *["Incorrect"] * 3, query=" ")(program))
+    result = ask(program, graded(program, *["Ambiguous"] * 2, *["Incorrect"] * 3, query=" "))
     assert result.action is Grade.AMBIGUOUS
     assert result.search_query == QUESTION
     assert pids(result.passages) & pids(first)
@@ -220,29 +200,28 @@ def test_strips_below_the_papers_threshold_are_dropped(score: float, kept: int) 
 # --- Self-RAG ------------------------------------------------------------------------------------
 
 
-def drafting(judgements: dict[str, tuple[str, str]], *, needs: str = "Yes", relevant: tuple[str, ...] = ()) -> Any:
+def title(prompt: Prompt) -> str:
+    return prompt.inputs["passage"].partition(" | ")[0]
+
+
+def drafting(
+    judgements: dict[str, tuple[str, str]], *, needs: str = "Yes", relevant: tuple[str, ...] = ()
+) -> ScriptedEngine:
     """Return a model that drafts "About TITLE." from each passage, and judges it by its title."""
 
-    def title(message: str) -> str:
-        return shown(message, "passage").partition(" | ")[0]
-
-    def draft(message: str) -> str:
-        name = title(message)
+    def draft(prompt: Prompt) -> Fields:
+        name = title(prompt)
         if relevant and name not in relevant:
-            return fields(relevant="No", readings="[]", segment="None")
+            return {"relevant": "No", "readings": [], "segment": "None"}
         reading = {"question": f"When did {name} come out?", "answer": f"in {name}", "pid": "3"}
-        return fields(relevant="Yes", readings=json.dumps([reading]), segment=f"About {name}.")
+        return {"relevant": "Yes", "readings": [reading], "segment": f"About {name}."}
 
-    def critique(message: str) -> str:
-        support, usefulness = judgements.get(title(message), ("No support", "1"))
-        return fields(support=support, usefulness=usefulness)
+    def critique(prompt: Prompt) -> Fields:
+        support, usefulness = judgements.get(title(prompt), ("No support", "1"))
+        return {"support": support, "usefulness": usefulness}
 
-    return by_field(
-        needs_passages=lambda _: fields(needs_passages=needs),
-        relevant=draft,
-        support=critique,
-        answer=lambda _: fields(answer="From memory."),
-    )
+    memory = {"answer": "From memory."}
+    return replying(needs_passages={"needs_passages": needs}, relevant=draft, support=critique, answer=memory)
 
 
 def test_the_best_rated_segments_make_the_answer_best_first(make: Any) -> None:
@@ -256,7 +235,8 @@ def test_the_best_rated_segments_make_the_answer_best_first(make: Any) -> None:
         four: ("No support", "5"),
         five: ("Fully", "1"),  # 1 + 1 - 0.5
     }
-    result, server = ask(program, drafting(judgements))
+    engine = drafting(judgements)
+    result = ask(program, engine)
     assert result.answer == f"About {three}. About {two}."
     assert [titles[pid] for pid in result.kept] == [three, two]
     assert [reading.pid for reading in result.interpretations] == result.kept
@@ -264,30 +244,32 @@ def test_the_best_rated_segments_make_the_answer_best_first(make: Any) -> None:
     assert result.supports[0] is Support.PARTIALLY
     assert result.usefulness == [4, 4, 5, 5, 1]
     assert result.retrieved is True
-    assert len(server.requests) == 1 + 5 + 5
+    assert len(engine.seen) == 1 + 5 + 5
 
-    other, _ = ask(make("self-rag", weights=(1.0, 1.0, 0.0)), drafting(judgements))
+    other = ask(make("self-rag", weights=(1.0, 1.0, 0.0)), drafting(judgements))
     assert [titles[pid] for pid in other.kept] == [two, three, five, one]
 
 
 def test_irrelevant_passages_are_not_criticised(make: Any) -> None:
     program = make("self-rag", always_retrieve=True)
     wanted = program.retrieve(QUESTION)[3]
-    result, server = ask(program, drafting({wanted.title: ("Fully", "3")}, relevant=(wanted.title,)))
+    engine = drafting({wanted.title: ("Fully", "3")}, relevant=(wanted.title,))
+    result = ask(program, engine)
     assert result.kept == [wanted.pid]
     assert result.scores == [None, None, None, 2.0, None]
-    assert len(server.requests) == 5 + 1
+    assert len(engine.seen) == 5 + 1
 
 
 @pytest.mark.parametrize(("needs", "passages", "calls"), [("Yes", 5, 1 + 5 + 5 + 1), ("No.", 0, 2)])
 def test_without_support_or_passages_the_answer_comes_from_memory(
     needs: str, passages: int, calls: int, make: Any
 ) -> None:
-    result, server = ask(make("self-rag"), drafting({}, needs=needs))
+    engine = drafting({}, needs=needs)
+    result = ask(make("self-rag"), engine)
     assert result.answer == "From memory."
     assert result.kept == result.interpretations == []
     assert (len(result.passages), len(result.scores), result.retrieved) == (passages, passages, passages > 0)
-    assert len(server.requests) == calls
+    assert len(engine.seen) == calls
 
 
 @pytest.mark.parametrize(
@@ -303,17 +285,12 @@ def test_a_segment_that_says_nothing_new_is_dropped(make: Any, first: str, other
     program = make("self-rag")
     best = program.retrieve(QUESTION)[0]
 
-    def draft(message: str) -> str:
-        answer = first if best.title in shown(message, "passage") else others
-        readings = json.dumps([{"question": "When?", "answer": answer}])
-        return fields(relevant="yes", readings=readings, segment=f"In April 1912, {len(message)}.")
+    def draft(prompt: Prompt) -> Fields:
+        readings = [{"question": "When?", "answer": first if title(prompt) == best.title else others}]
+        return {"relevant": "yes", "readings": readings, "segment": f"In April 1912, {title(prompt)}."}
 
-    reply = by_field(
-        needs_passages=lambda _: fields(needs_passages="Yes"),
-        relevant=draft,
-        support=lambda _: fields(support="Fully", usefulness="5/5"),
-    )
-    result, _ = ask(program, reply)
+    judged = {"support": "Fully", "usefulness": "5/5"}
+    result = ask(program, replying(needs_passages={"needs_passages": "Yes"}, relevant=draft, support=judged))
     assert result.kept[0] == best.pid
     assert [one.answer for one in result.interpretations] == [first, others][:kept]
 

@@ -33,15 +33,11 @@ def test_equal_readings_keep_the_first_as_medoid() -> None:
     assert [cluster[0] for cluster in found.clusters] == [0, 3]
 
 
-def test_when_all_are_outliers_all_are_kept() -> None:
-    found = consolidate(np.eye(6))
-    assert found.clusters == tuple((index,) for index in range(6))
+@pytest.mark.parametrize("count", [0, 1, 6])
+def test_when_all_are_outliers_all_are_kept(count: int) -> None:
+    found = consolidate(np.eye(6)[:count])
+    assert found.clusters == tuple((index,) for index in range(count))
     assert found.outliers == ()
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_nothing_to_cluster(count: int) -> None:
-    assert consolidate(np.eye(4)[:count]).clusters == tuple((index,) for index in range(count))
 
 
 def test_conservative_wants_three_readings_for_a_cluster() -> None:
@@ -55,7 +51,7 @@ def test_conservative_wants_three_readings_for_a_cluster() -> None:
 
 def test_the_medoid_is_the_member_nearest_to_all_others() -> None:
     angles = np.deg2rad([0, 4, 10, 90, 94])
-    found = consolidate(np.column_stack([np.cos(angles), np.sin(angles)]), near=0.0)
+    found = consolidate(np.column_stack([np.cos(angles), np.sin(angles)]))
     assert found.clusters[0][0] == 1
 
 

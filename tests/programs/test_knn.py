@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-import numpy as np
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
@@ -147,17 +146,6 @@ def test_the_nearest_demos_are_shown(
         assert predictor.demos == demos
 
 
-def test_the_order_is_that_of_the_similarity(predictor: KNNPredict, encoder: Encoder) -> None:
-    predictor.set_k(50)  # beyond the pool: all of it
-    shown = predictor.nearest(ASKED)
-    vectors = encoder.encode([ASKED, *(demo["question"] for demo in shown)])
-    similarities = vectors[1:] @ vectors[0]
-    assert np.all(np.diff(similarities) > 0)
-    assert sorted(shown, key=str) == sorted(POOL, key=str)
-    predictor.set_k(1)
-    assert [predictor.nearest(demo["question"]) for demo in POOL] == [[demo] for demo in POOL]
-
-
 def test_another_field_may_be_compared_and_is_saved(encoder: Encoder) -> None:
     predictor = KNNPredict("question, reason -> answer", k=1, encoder=encoder, field="reason")
     predictor.demos = [
@@ -246,32 +234,6 @@ def test_a_deep_copy_is_independent_but_shares_the_encoder(encoder: Encoder) -> 
     twin.recall.demos = []
     twin.extract.set_k(None)
     assert prompts(program) == before
-
-
-@pytest.mark.parametrize("k", [None, 2])
-@pytest.mark.parametrize(
-    "optimizer",
-    [
-        dspy.LabeledFewShot(k=3),
-        dspy.BootstrapFewShot(
-            metric=lambda example, prediction, trace=None: prediction.answer == "An answer.",
-            max_bootstrapped_demos=3,
-            max_labeled_demos=0,
-        ),
-    ],
-    ids=["labeled", "bootstrap"],
-)
-def test_optimizers_of_dspy_fill_the_pool(encoder: Encoder, tmp_path: Path, k: int | None, optimizer: Any) -> None:
-    student, loaded = Answering(encoder), Answering(encoder)
-    student.recall.set_k(k)
-    with dspy.context(lm=answering()):
-        compiled = optimizer.compile(student, trainset=[dspy.Example(**demo).with_inputs("question") for demo in POOL])
-    assert (len(compiled.recall.demos), compiled.recall.k) == (3, k)
-    before = prompts(compiled)
-    assert [len(demo_questions(messages)) for messages in before[1::2]] == [k or 3] * 2
-    compiled.save(tmp_path / "program.json")
-    loaded.load(tmp_path / "program.json")
-    assert prompts(loaded) == before
 
 
 # --- set_knn_demos -------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """MADAM-RAG: who is asked in which round, when the debate ends, and what the aggregator's readings cite."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -15,17 +16,10 @@ from polyqa.programs.madam_rag import MadamRAG
 
 QUESTION = "When was the mill opened?"
 TEXTS = {"kiel": "opened in 1902", "perth": "opened in 1911", "noise": "is red"}
+FOUND = [Passage(pid=pid, title=pid, text=f"The mill {text}.") for pid, text in TEXTS.items()]
 COLLECTED = [
     {"question": f"{QUESTION} ({year})", "answer": year, "pid": pid} for year, pid in (("1902", "1"), ("1911", "2"))
 ]
-
-
-class Found:
-    def search(self, query: str, k: int = 10) -> list[Passage]:
-        return [Passage(pid=pid, title=pid, text=f"The mill {text}.") for pid, text in TEXTS.items()]
-
-    def search_many(self, queries: list[str], k: int = 10) -> list[list[Passage]]:
-        return [self.search(query) for query in queries]
 
 
 def agents(changes: int) -> ScriptedEngine:
@@ -45,7 +39,8 @@ def agents(changes: int) -> ScriptedEngine:
 
 
 def asked(engine: ScriptedEngine, encoder: Encoder, **settings: Any) -> dspy.Prediction:
-    program = MadamRAG(Found(), BiEncoderReranker(encoder), passages=3, candidates=3, encoder=encoder, **settings)
+    retriever: Any = SimpleNamespace(search=lambda query, k: FOUND)
+    program = MadamRAG(retriever, BiEncoderReranker(encoder), passages=3, candidates=3, encoder=encoder, **settings)
     with dspy.context(lm=scripted_lm(engine)):
         return program(question=QUESTION)
 

@@ -1,21 +1,15 @@
 """The lean preset: the same said in fewer calls that wait for each other less."""
 
-import asyncio
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import Request, Response
-from openai_server import serve
 from scripted_engine import ScriptedEngine, scripted_lm
 from usual_replies import USUAL
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.values import Coverage
-from polyqa.extractive import ExtractiveEngine
 from polyqa.lm.recorder import recording
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import set_knn_demos
@@ -62,31 +56,6 @@ def test_demos_fill_every_call_and_fit_no_other_preset(name: str, make: Make, tr
         make(name, preset="paper", demos=tmp_path / "program.json")
 
 
-class Meeting:
-    """The embedded engine, which answers verification and clarification only when both are there."""
-
-    def __init__(self, engine: ExtractiveEngine) -> None:
-        self.engine, self.barrier = engine, threading.Barrier(2, timeout=60)
-
-    def complete(self, request: Request) -> Response:
-        if "`answered`" in str(request.system) or "`interpretations`" in str(request.system):
-            self.barrier.wait()
-        return self.engine.complete(request)
-
-
-@pytest.mark.parametrize(
-    "run", [lambda p, q: p(question=q), lambda p, q: asyncio.run(p.acall(question=q))], ids=["threads", "loop"]
-)
-def test_diva_answers_while_it_verifies(run: Callable[..., Any], make: Make, engine: ExtractiveEngine) -> None:
-    with serve(Meeting(engine)) as server:
-        remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
-        with dspy.context(lm=remote, adapter=dspy.ChatAdapter()):
-            result = run(make("diva", preset="lean"), QUESTIONS["diva"][0])
-    assert result.coverage is not Coverage.USELESS
-    assert result.interpretations
-    assert len(server.requests) == 4  # typing, inference, both
-
-
 def test_auto_writes_again_what_a_reading_is_taken_from(make: Make) -> None:
     doubting = {**USUAL, "supported": [1]}
     engine = ScriptedEngine(lambda prompt: {name: doubting[name] for name in prompt.output_fields})
@@ -110,16 +79,3 @@ def test_programs_that_put_nothing_together_make_the_same_calls_with_both(
             prediction = program(question=TITANIC[0])
         said.append((prediction.answer, sorted(str(call.messages) for call in recorder.calls), most_calls(program)))
     assert said[0] == said[1]
-
-
-@pytest.mark.parametrize("name", REGISTRY)
-def test_every_program_has_a_preset_and_keeps_it_in_copies(name: str, make: Make) -> None:
-    for preset in ("paper", "lean"):
-        made = make(name, preset=preset)
-        assert (made.preset, made.lean) == (preset, preset == "lean")
-        assert made.deepcopy().preset == made.reset_copy().preset == preset
-    with pytest.raises(PolyqaError, match="preset"):
-        make(name, preset="cheap")
-    parts = [getattr(made, part) for part in ("retriever", "reranker", "asked", "reader") if getattr(made, part, None)]
-    with pytest.raises(ValueError, match="preset is paper or lean"):
-        type(made)(*parts, encoder=made.encoder, preset="cheap")

@@ -12,7 +12,7 @@ import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive.prompt import Prompt
-from polyqa.programs import Steps
+from polyqa.programs import DIVA, Steps
 from polyqa.programs.registry import REGISTRY, depth, most_calls, registered
 from polyqa.programs.steps import Calls
 
@@ -85,6 +85,8 @@ def test_settings_count(bridges: ColBERTIndex) -> None:
         most_calls(polyqa.load("diva", index=bridges, preset="paper", max_interpretations=3, pseudo="questions")) == 6
     )
     assert most_calls(dspy.Predict("question -> answer")) is None
+    own = type("Own", (DIVA,), {"__doc__": "It may make other calls."})
+    assert most_calls(own(published.retriever, published.reranker)) is None
 
 
 def test_an_unknown_name_is_told_the_known_ones() -> None:

@@ -7,9 +7,9 @@ import dspy
 import pytest
 from failing_engine import Failing
 from openai_server import serve
+from scripted_engine import ScriptedEngine
 
 import polyqa
-from polyqa.extractive import ExtractiveEngine
 from polyqa.lm.sampling import keep, sampling_for
 from polyqa.programs.registry import PROGRAMS
 
@@ -36,9 +36,9 @@ PAPER: dict[str, set[tuple[float, int]]] = {
 }
 
 
-def sent(program: dspy.Module, question: str, engine: ExtractiveEngine, **settings: Any) -> set[tuple[float, int]]:
+def sent(program: dspy.Module, question: str, usual: ScriptedEngine, **settings: Any) -> set[tuple[float, int]]:
     """Return temperature and limit of the requests that a question sends."""
-    with serve(engine) as server:
+    with serve(usual) as server:
         given = {"temperature": OWN[0], "max_tokens": OWN[1], **settings}
         lm = dspy.LM("openai/e", api_base=server.base, api_key="none", cache=False, **given)
         with dspy.context(lm=lm):
@@ -52,11 +52,11 @@ def test_the_table_has_every_program() -> None:
 
 @pytest.mark.parametrize("name", PAPER)
 def test_calls_are_sampled_as_the_paper_says_and_lean_as_the_user_says(
-    name: str, make: Callable[..., Any], engine: ExtractiveEngine
+    name: str, make: Callable[..., Any], usual: ScriptedEngine
 ) -> None:
     question = BRIDGE if name == "sixpaq" else QUESTION
-    assert sent(make(name, preset="paper"), question, engine) == PAPER[name]
-    assert sent(make(name), question, engine) == {OWN}
+    assert sent(make(name, preset="paper"), question, usual) == PAPER[name]
+    assert sent(make(name), question, usual) == {OWN}
 
 
 @pytest.mark.parametrize(
@@ -68,10 +68,10 @@ def test_calls_are_sampled_as_the_paper_says_and_lean_as_the_user_says(
     ],
 )
 def test_what_the_user_says_by_name_wins(
-    settings: dict[str, Any], asked: set[tuple[float, int]], make: Callable[..., Any], engine: ExtractiveEngine
+    settings: dict[str, Any], asked: set[tuple[float, int]], make: Callable[..., Any], usual: ScriptedEngine
 ) -> None:
     program = make("toc", preset="paper")
-    with serve(engine) as server:
+    with serve(usual) as server:
         lm = polyqa.language_model("openai/e", api_base=server.base, cache=False, **settings)
         polyqa.ask(QUESTION, program=program, lm=lm)
         assert {(one["temperature"], one["max_completion_tokens"]) for one in server.requests} == asked
@@ -86,10 +86,10 @@ def test_a_model_that_reasons_samples_as_it_likes() -> None:
     assert sampling_for(keep(dspy.LM("openai/gpt-4o"), {"max_completion_tokens"}), wanted) == {"temperature": 0.0}
 
 
-def test_a_second_try_is_not_the_same_again(make: Callable[..., Any], engine: ExtractiveEngine) -> None:
+def test_a_second_try_is_not_the_same_again(make: Callable[..., Any], usual: ScriptedEngine) -> None:
     """A greedy call gives the same reply, so the second one is warmer."""
 
-    with serve(Failing(engine, "relaxed_query", "")) as server:
+    with serve(Failing(usual, "relaxed_query", "")) as server:
         lm = dspy.LM("openai/e", api_base=server.base, api_key="none", cache=False, temperature=0.9)
         with dspy.context(lm=lm):
             make("verdict", preset="paper", universe=1)(question=QUESTION)

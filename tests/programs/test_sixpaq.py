@@ -107,8 +107,6 @@ def test_assembly_finds_the_questions_and_says_how_to_make_them(
         load("sixpaq", index=index, encoder=encoder)
     with pytest.raises(PolyqaError, match="other passages"):
         load("sixpaq", index=index, encoder=encoder, questions=bridges.path / "questions")
-    with pytest.raises(PolyqaError, match="by of sixpaq is max or count or index, not 'mean'"):
-        load("sixpaq", index=bridges, encoder=encoder, by="mean")
 
 
 def test_labels_fill_every_predictor(sixpaq: SIXPAQ, training: Callable[[str], list[Question]]) -> None:

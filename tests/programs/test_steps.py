@@ -25,10 +25,6 @@ def in_the_loop(steps: Steps[Any], **settings: Any) -> Any:
 both = pytest.mark.parametrize("run", [drive, in_the_loop], ids=["threads", "loop"])
 
 
-class Boom(RuntimeError):
-    pass
-
-
 class Answers:
     """Answers each question; keeps in which order the calls ended, and fails where it is told to."""
 
@@ -47,7 +43,7 @@ class Answers:
         if question in self.turns:
             self.turns[question].set()
         if question in self.failing:
-            raise Boom(question)
+            raise RuntimeError(question)
         return {"answer": f"answer to {question}"}
 
 
@@ -248,14 +244,6 @@ def test_an_event_loop_is_free_while_a_step_works() -> None:
         return list(await asyncio.gather(adrive(steps()), set_it()))
 
     assert asyncio.run(both_at_once()) == ["worked", "set"]
-
-
-def test_bootstrap_few_shot_makes_demos_of_the_calls(predict: dspy.Predict) -> None:
-    made = dspy.BootstrapFewShot(
-        metric=lambda example, prediction, trace=None: True, max_labeled_demos=0, max_bootstrapped_demos=1
-    ).compile(Asking(), trainset=[dspy.Example(question="and?", answer="").with_inputs("question")])
-    assert made.predict.demos
-    assert {demo.answer for demo in made.predict.demos} <= {f"answer to {one}" for one in [*QUESTIONS, "and?"]}
 
 
 def test_a_program_without_steps_says_so() -> None:

@@ -46,13 +46,6 @@ def test_it_grows_breadth_first() -> None:
     assert root.children[0].children[0].question == "c?"
 
 
-def test_pruned_nodes_are_kept_apart_and_not_expanded() -> None:
-    tree = explore({"root": ["a", "b"], "a": ["c"]}, bad=["a"])
-    assert names(tree) == ["b"]
-    assert [node.status for node in tree.frozen().children] == [NodeStatus.PRUNED, NodeStatus.VALID]
-    assert tree.frozen().children[0].children == ()
-
-
 FAILING = {"root": list("abcdefg"), "a": [], "b": [], "c": ["h"], "d": [], "e": [], "f": [], "g": ["i"]}
 
 
@@ -130,12 +123,6 @@ def test_a_question_with_one_meaning_keeps_its_answer_and_is_not_expanded_again(
     tree.settle(fresh, [True])
     assert [one.answer for one in tree.readings()] == ["42"]
     assert tree.to_expand(3) == []
-
-
-def test_a_question_that_cannot_be_clarified_is_a_root_alone() -> None:
-    tree = explore({})
-    assert tree.readings() == []
-    assert list(tree.frozen().breadth_first()) == [ClarificationNode(question="root?")]
 
 
 @given(

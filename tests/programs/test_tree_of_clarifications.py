@@ -4,7 +4,6 @@ import json
 import re
 
 import dspy
-import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
@@ -67,6 +66,8 @@ def test_nodes_are_verified_against_the_root_with_a_passage_that_holds_their_ans
         (MUSICAL, "titanic-musical"),
         (IN_AMERICA, "titanic-film-1953"),
     ]
+    below = {node.question: [child.question for child in node.children] for node in result.tree.breadth_first()}
+    assert (below[FILM], below[MUSICAL]) == ([IN_AMERICA, "Who directed it?"], [])
     statuses = {node.answer: node.status for node in result.tree.breadth_first()}
     assert statuses["Harland and Wolff"] is statuses["Jean Negulesco"] is NodeStatus.PRUNED
 
@@ -111,20 +112,6 @@ def test_depth_one_is_clarification_without_a_tree(parts: Parts) -> None:
     engine = ScriptedEngine(clarify)
     scripted(TreeOfClarifications(*parts, preset="paper", depth=1), engine)
     assert len(engine.asked("interpretations")) == 1
-
-
-@pytest.mark.parametrize("question", [QUESTION, "Who wrote Dune?"])
-def test_a_level_at_once_gives_the_same_as_one_by_one(
-    parts: Parts, embedded: None, question: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(TreeOfClarifications, "EXPANDED_AT_ONCE", 1)
-    one_by_one = TreeOfClarifications(*parts, preset="paper")(question=question)
-    for at_once in (2, 8):
-        monkeypatch.setattr(TreeOfClarifications, "EXPANDED_AT_ONCE", at_once)
-        together = TreeOfClarifications(*parts, preset="paper")(question=question)
-        assert together.tree == one_by_one.tree
-        assert together.answer == one_by_one.answer
-        assert together.passages == one_by_one.passages
 
 
 def test_nodes_of_a_level_and_their_checks_go_out_at_once(parts: Parts) -> None:

@@ -13,15 +13,12 @@ from polyqa.base.values import AmbiguityType
 from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.text import normalize_answer
-from polyqa.optimizers.labels import label_demos
-from polyqa.programs import set_knn_demos
 from polyqa.programs.worked_examples import WORKED_EXAMPLES
 
 Make = Callable[..., Any]
 QUESTION = "When did Titanic come out?"
 TYPING, INFERENCE = ("question", "reason", "ambiguity_types"), ("question", "reason", "pseudo_interpretations")
 RECALL = ("question", "answer")
-every_example = pytest.mark.parametrize("example", WORKED_EXAMPLES, ids=lambda one: one["question"])
 
 
 @pytest.mark.parametrize("name", ["diva", "dtv"])
@@ -49,7 +46,7 @@ def test_every_kind_of_ambiguity_is_shown() -> None:
     assert sum(len(example["ambiguity_types"]) > 1 for example in WORKED_EXAMPLES) == 2
 
 
-@every_example
+@pytest.mark.parametrize("example", WORKED_EXAMPLES, ids=lambda one: one["question"])
 def test_an_example_is_whole(example: dict[str, Any]) -> None:
     assert 2 <= len(set(example["pseudo_interpretations"])) == len(example["pseudo_interpretations"]) <= 6
     assert example["question"] not in example["pseudo_interpretations"]
@@ -57,8 +54,7 @@ def test_an_example_is_whole(example: dict[str, Any]) -> None:
     assert example["answer"].count(". ") >= 2  # three sentences at least, as the instructions want
 
 
-@every_example
-def test_an_example_is_no_shipped_question(example: dict[str, Any]) -> None:
+def test_no_example_is_a_shipped_question() -> None:
     shipped = {
         normalize_answer(text)
         for split in ("train", "dev", "test")
@@ -66,7 +62,9 @@ def test_an_example_is_no_shipped_question(example: dict[str, Any]) -> None:
         for text in (one.question, *(reading.question for reading in one.readings))
     }
     assert len(shipped) > 100
-    assert not shipped & {normalize_answer(text) for text in (example["question"], *example["pseudo_interpretations"])}
+    for example in WORKED_EXAMPLES:
+        own = {normalize_answer(text) for text in (example["question"], *example["pseudo_interpretations"])}
+        assert not shipped & own, example["question"]
 
 
 def test_a_server_is_sent_them_before_the_question(make: Make, engine: ExtractiveEngine) -> None:
@@ -89,17 +87,7 @@ def test_the_embedded_engine_answers_as_without_them(make: Make, embedded: dspy.
     with_examples, bare = make("diva", preset="paper"), make("diva", preset="paper")
     for predictor in (bare.classify, bare.infer, bare.recall):
         predictor.demos = []
-    for question in (QUESTION, "Who won the world cup?", "Which quokka won the quantum ukulele sprint on Enceladus?"):
-        assert dict(with_examples(question=question).items()) == dict(bare(question=question).items())
-
-
-def test_compiling_puts_demos_in_their_place(make: Make) -> None:
-    program = make("diva", preset="paper")
-    set_knn_demos(program, label_demos(program, load_questions("homonyms/train")[:6]), k=2)
-    own = {example["question"] for example in WORKED_EXAMPLES}
-    for predictor in (program.classify, program.infer, program.recall):
-        assert predictor.demos
-        assert not own & {demo["question"] for demo in predictor.demos}
+    assert dict(with_examples(question=QUESTION).items()) == dict(bare(question=QUESTION).items())
 
 
 @pytest.mark.parametrize("demos", [[], [{"question": "Who?", "reason": "Many.", "ambiguity_types": ["AmbSub"]}]])

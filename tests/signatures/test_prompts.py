@@ -153,7 +153,8 @@ def schema_in(prompt: str) -> dict[str, Any]:
 
 
 @every_adapter
-def test_the_schema_of_interpretations_in_a_prompt_is_short(adapter: Any) -> None:
+def test_the_schemas_in_a_prompt_are_short(adapter: Any) -> None:
+    assert schema_in(system_message(adapter, FindDistinct)) == {"type": "array", "items": {"type": "integer"}}
     prompt = system_message(adapter, ExtractInterpretations)
     schema = schema_in(prompt)
     assert schema["items"] == {"$ref": "#/$defs/Interpretation"}
@@ -191,45 +192,10 @@ def test_passages_come_before_the_question() -> None:
         assert list(signature.input_fields)[:2] == ["passages", "question"]
 
 
-@every_signature
-def test_every_signature_survives_saving(signature: type[dspy.Signature], outputs: dict[str, Any]) -> None:
-    loaded = signature.load_state(json.loads(json.dumps(signature.dump_state())))
-    assert list(loaded.fields) == list(signature.fields)
-    assert loaded.instructions == signature.instructions
-    assert system_message(dspy.ChatAdapter(), loaded) == system_message(dspy.ChatAdapter(), signature)
-
-
-@every_signature
-def test_every_signature_takes_other_instructions(signature: type[dspy.Signature], outputs: dict[str, Any]) -> None:
-    changed = signature.with_instructions("Do it carefully.")
-    assert changed.instructions == "Do it carefully."
-    adapter = dspy.ChatAdapter()
-    assert adapter.parse(changed, adapter.format_assistant_message_content(signature, outputs)) == outputs
-
-
 def test_other_instructions_leave_the_fields_lenient() -> None:
     changed = VerifyInterpretation.with_instructions("Do it carefully.")
     reply = "[[ ## answerable ## ]]\nyes.\n\n[[ ## completed ## ]]"
     assert dspy.ChatAdapter().parse(changed, reply) == {"answerable": "Yes"}
-
-
-@every_signature
-def test_every_signature_can_reason_first(signature: type[dspy.Signature], outputs: dict[str, Any]) -> None:
-    extended = dspy.ChainOfThought(signature).predict.signature
-    assert list(extended.output_fields) == ["reasoning", *signature.output_fields]
-
-
-@every_adapter
-@pytest.mark.parametrize("signature", [MatchInterpretations, FindDistinct])
-def test_a_judge_that_names_no_reading_is_understood(adapter: Any, signature: type[dspy.Signature]) -> None:
-    (name,) = signature.output_fields
-    shown = adapter.format_assistant_message_content(signature, {name: []})
-    assert adapter.parse(signature, shown) == {name: []}
-
-
-@every_adapter
-def test_the_schema_of_numbers_in_a_prompt_is_short(adapter: Any) -> None:
-    assert schema_in(system_message(adapter, FindDistinct)) == {"type": "array", "items": {"type": "integer"}}
 
 
 @every_adapter

@@ -1,15 +1,10 @@
 """An engine that answers some calls, and then no more until it is released: a server that hangs."""
 
 import threading
-from typing import Any, Protocol
+from typing import Any
 
 from dspy.lm15 import Request, Response
-
-
-class Engine(Protocol):
-    """What answers while the server is well."""
-
-    def complete(self, request: Request) -> Response: ...
+from openai_server import Engine
 
 
 class Hanging:

@@ -10,16 +10,15 @@ import base64
 import hashlib
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import yaml
+from serving import QuietHandler, serving
 
 TOKEN = "hf_of_the_test"
 Answer = tuple[int, bytes, dict[str, str]]
@@ -77,17 +76,9 @@ def serve_hub(root: Path) -> Iterator[Hub]:
     class Handler(_Handler):
         pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    Handler.hub = hub = Hub(f"http://127.0.0.1:{server.server_port}", root)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
+    with serving(Handler) as base:
+        Handler.hub = hub = Hub(base, root)
         yield hub
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def blob(data: bytes) -> str:
@@ -114,12 +105,8 @@ _FILE = re.compile(r"/(datasets/)?([^/]+/[^/]+)/resolve/([^/]+)/(.+)")
 _FRONT = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     hub: Hub
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing."""
 
     def handle(self) -> None:
         """Answer requests until the client hangs up, which it may do in the middle."""

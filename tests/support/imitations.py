@@ -22,8 +22,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from serving import QuietHandler, serving
 
 GOOD = (
     "## interpretations\n1. Who built Harbour Castle? | Earl Rowan [1]\n\n## answer\nEarl Rowan built Harbour Castle."
@@ -194,9 +195,7 @@ def imitate(name: str, **behaviour: Any) -> Iterator[Imitation]:
     server = Imitation(**behaviour)
     over = threading.Event()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             self._send(404, "404 page not found")
 
@@ -217,19 +216,11 @@ def imitate(name: str, **behaviour: Any) -> Iterator[Imitation]:
                 self.end_headers()
                 self.wfile.write(data)
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    server.root = f"http://127.0.0.1:{http.server_address[1]}"
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    try:
-        yield server
-    finally:
-        over.set()
-        http.shutdown()
-        http.server_close()
+    with serving(Handler) as server.root:
+        try:
+            yield server
+        finally:
+            over.set()
 
 
 def drip(connection_text: bytes, seconds: float) -> Iterator[bytes | float]:

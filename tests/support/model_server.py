@@ -4,8 +4,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+
+from serving import QuietHandler, serving
 
 
 @dataclass
@@ -39,12 +39,7 @@ class ModelServer:
 def serve_models() -> Iterator[ModelServer]:
     """Serve on localhost."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Print nothing."""
-
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             first = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").removesuffix("-"))
             held.asked.append((self.path, first))
@@ -71,15 +66,9 @@ def serve_models() -> Iterator[ModelServer]:
                     data = data[at:]
                 self.wfile.write(data)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    held = ModelServer(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield held
-    finally:
-        held.released.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(Handler) as base:
+        held = ModelServer(base)
+        try:
+            yield held
+        finally:
+            held.released.set()

@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
 
 from dspy.lm15 import LM15Error, Message, Request, Response
+from serving import QuietHandler, serving
 
 
 class Engine(Protocol):
@@ -85,9 +85,7 @@ def serve(
     over = threading.Event()
     failing = iter(failures)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             nonlocal running
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -167,27 +165,9 @@ def serve(
             }
             return 200, _body(response.message.text, response.finish_reason, usage, body["model"])
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    class Listening(ThreadingHTTPServer):
-        def process_request(self, request: Any, client_address: Any) -> None:
-            with lock:
-                connections.append(request)
-            super().process_request(request, client_address)
-
-    connections: list[socket.socket] = []
-    server = Listening(("127.0.0.1", 0), Handler)
-    state = Server(base=f"http://127.0.0.1:{server.server_address[1]}/v1")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield state
-    finally:
-        over.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
-        for connection in connections:  # one kept alive would answer whoever gets this port next
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+    with serving(Handler) as base:
+        state = Server(f"{base}/v1")
+        try:
+            yield state
+        finally:
+            over.set()

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dspy.lm15 import Request, Response
-from hanging_engine import Engine
-from openai_server import Wire
+from openai_server import Engine, Wire
 
 
 class Outage:

@@ -57,9 +57,9 @@ class Reply:
     means: Any
 
 
-def replies(count: int = REPLIES, seed: int = 0) -> Iterator[Reply]:
+def replies(count: int = REPLIES) -> Iterator[Reply]:
     """Yield replies of every kind in turn, each with its right reading."""
-    draw = random.Random(seed)
+    draw = random.Random(0)
     kinds: list[Callable[[random.Random], Reply]] = [
         *(_reading_kind(name, write) for name, write in _READING_FORMATS.items()),
         *(_question_kind(name, write) for name, write in _LIST_FORMATS.items()),
