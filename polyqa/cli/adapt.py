@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from . import options
+from .display import at_work, confirming
 from .errors import end_with_failures
 from .terminal import say
 
@@ -44,7 +45,6 @@ def adapt_command(
     from polyqa.base.errors import PolyqaError
     from polyqa.base.text import counted
     from polyqa.compiling import Budget
-    from polyqa.evaluation.progress import showing
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.programs.registry import REGISTRY, registered
     from polyqa.reports.adaptation import (
@@ -54,17 +54,13 @@ def adapt_command(
         kinds_of_questions,
         still_wrong,
     )
-    from polyqa.tracing import traced
-
-    from .bars import progress_bar
-    from .display import confirming
 
     if registered(program).needs != {"index"}:
         fitting = ", ".join(name for name, entry in REGISTRY.items() if entry.needs == {"index"})
         raise PolyqaError(f"{program} cannot be adapted: it needs a program that searches an index only: {fitting}.")
     if measure not in (None, *MEASURES):
         raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
-    with showing(progress_bar), traced(mlflow):
+    with at_work(mlflow):
         done = adapt(
             corpus,
             program,

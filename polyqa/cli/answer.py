@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options
+from .display import at_work, confirming
 from .errors import NOTHING_DONE, WITH_FAILURES
 from .terminal import say
 
@@ -63,13 +64,8 @@ def answer_command(
     from polyqa.base.text import counted
     from polyqa.batch import Batch, answer_many
     from polyqa.batch.asked import read_asked
-    from polyqa.evaluation.progress import showing
     from polyqa.loading import default_program
     from polyqa.question_sets import Questions
-    from polyqa.tracing import traced
-
-    from .bars import progress_bar
-    from .display import confirming
 
     cluster = options.cluster(engine, workers, address)
     if cluster is not None and mlflow is not None:
@@ -85,7 +81,7 @@ def answer_command(
         expected = _expected(asked, program, answering, {"index": index, **chosen})
         if expected is not None and not confirming(yes)(expected):
             raise typer.Exit(NOTHING_DONE)
-    with showing(progress_bar), traced(mlflow):
+    with at_work(mlflow):
         answered = answer_many(
             given,
             out,

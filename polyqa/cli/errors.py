@@ -46,6 +46,13 @@ def end_with_failures(*runs: "Run") -> None:
     raise typer.Exit(NOTHING_DONE if len(errors) == asked else WITH_FAILURES)
 
 
+def fail(error: Exception) -> int:
+    """Print an error on one line; return 2 if the user can mend it, else 1."""
+    message, code = explain(error)
+    say(f"polyqa: {message}", err=True)
+    return code
+
+
 def explain(error: Exception) -> tuple[str, int]:
     """Return what to tell the user about an error, and the exit code."""
     from polyqa.base.errors import PolyqaError

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import completion, options
+from .display import console, facts, show_json
 from .help import Command, Group
 from .terminal import say
 
@@ -239,8 +240,6 @@ def info_command(
     from polyqa.colbert_index.trust import trust as trust_models
     from polyqa.colbert_index.versions import QUESTIONS
 
-    from .display import console, facts, show_json
-
     if name is None:
         _list(as_json)
         return
@@ -294,8 +293,6 @@ def _list(as_json: bool) -> None:
 
     names = index_names()
     if as_json:
-        from .display import show_json
-
         show_json([_listed(index_home() / name) for name in names])
         return
     say("\n".join(names) if names else f"no index in {index_home()}")
@@ -332,8 +329,6 @@ def search_command(
     """Search an index."""
     from polyqa.base.errors import PolyqaError
     from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
-
-    from .display import show_json
 
     index = ColBERTIndex(name) if where is None else ColBERTIndex(name).where(where)
     retrievers: dict[str, Callable[[], Retriever]] = {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .display import console, escaped, table
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -41,11 +42,9 @@ def lesson_command(
 
 
 def _list(every: "list[Lesson]") -> None:
-    from rich.markup import escape
-
-    from .display import console, table
-
-    rows = [(str(one.number), f"[bold]{escape(one.title)}[/]\n{escape(one.learns)}", str(one.minutes)) for one in every]
+    rows = [
+        (str(one.number), f"[bold]{escaped(one.title)}[/]\n{escaped(one.learns)}", str(one.minutes)) for one in every
+    ]
     listed = table("", "lesson, and what you can do afterwards", "minutes", right=("", "minutes"), rows=rows)
     listed.padding = (0, 2, 1, 0)
     out = console()
@@ -59,7 +58,5 @@ def _show(wanted: "Lesson") -> None:
         say(text.rstrip())
         return
     from rich.markdown import Markdown
-
-    from .display import console
 
     console().print(Markdown(text))

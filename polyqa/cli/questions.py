@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import completion, options
+from .display import at_work, console, escaped, show_json, table
 from .errors import WITH_FAILURES
 from .help import Command, Group
 from .terminal import say
@@ -62,14 +63,11 @@ def build_command(
     Run the same command again to resume, and to repeat failed passages. Exit code 3 if some passages failed.
     """
     from polyqa.base.text import counted
-    from polyqa.evaluation.progress import showing
     from polyqa.question_building import build_questions
     from polyqa.questions import QuestionSettings
 
-    from .bars import progress_bar
-
     cluster = options.cluster(engine, workers, address)
-    with showing(progress_bar):
+    with at_work():
         database = build_questions(
             index,
             out=out,
@@ -108,8 +106,6 @@ def search_command(
     from polyqa.question_building import open_questions
     from polyqa.questions import QuestionRetriever
 
-    from .display import console, show_json
-
     if by not in ("questions", "max", "count"):
         raise PolyqaError(f"--by is questions, max or count, not {by!r}.")
     if ranking not in ("dense", "bm25"):
@@ -129,29 +125,19 @@ def search_command(
 
 
 def _questions(found: list[Any]) -> "Table":
-    from rich.markup import escape
-
-    from .display import table
-
     columns = ("", "score", "question", "answers", "passages")
     rows = [
-        (str(rank), f"{one.score:.3f}", escape(one.question), *map(_listed, (one.answers, one.pids)))
+        (str(rank), f"{one.score:.3f}", escaped(one.question), *map(_listed, (one.answers, one.pids)))
         for rank, one in enumerate(found, 1)
     ]
     return table(*columns, right=columns[:2], rows=rows)
 
 
 def _passages(found: list[Any]) -> "Table":
-    from rich.markup import escape
-
-    from .display import table
-
     columns = ("", "score", "passage", "title")
-    rows = [(str(rank), f"{one.score:.3f}", escape(one.pid), escape(one.title)) for rank, one in enumerate(found, 1)]
+    rows = [(str(rank), f"{one.score:.3f}", escaped(one.pid), escaped(one.title)) for rank, one in enumerate(found, 1)]
     return table(*columns, right=columns[:2], rows=rows)
 
 
 def _listed(names: list[str]) -> str:
-    from rich.markup import escape
-
-    return escape(", ".join(dict.fromkeys(names)))
+    return escaped(", ".join(dict.fromkeys(names)))
