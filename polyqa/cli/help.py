@@ -77,8 +77,6 @@ class Command(TyperCommand):
         """Yield each panel with its rows: a name, and what is said of it; the usual options first."""
         panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], USUAL: []}
         for param in self.get_params(ctx):
-            if getattr(param, "hidden", False):
-                continue
             argument = param.param_type_name == "argument"
             panel = "Arguments" if argument else getattr(param, "rich_help_panel", None) or USUAL
             panels.setdefault(panel, []).append((_name(param), _text(param, ctx)))
