@@ -19,7 +19,7 @@ from .compile import compile_command
 from .cost import cost_command
 from .errors import fail
 from .evaluate import compare_command, evaluate_command, table_command
-from .help import Command, Group
+from .help import Command
 from .index import index_app, setup_command
 from .lesson import lesson_command
 from .model import model_app, pull_command, push_command
@@ -42,7 +42,6 @@ _GROUPS: dict[str, dict[str, Callable[..., None]]] = {
 }
 
 app = typer.Typer(
-    cls=Group,
     name="polyqa",
     help="Answer ambiguous questions completely, over your own corpus, with sources.",
     no_args_is_help=True,

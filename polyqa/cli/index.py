@@ -13,7 +13,7 @@ import typer
 
 from . import completion, options
 from .display import console, facts, show_json
-from .help import Command, Group
+from .help import Command
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polyqa.documents import Documents
     from polyqa.questions import QuestionDatabase
 
-index_app = typer.Typer(cls=Group, help="Build and manage indexes.", no_args_is_help=True)
+index_app = typer.Typer(help="Build and manage indexes.", no_args_is_help=True)
 
 _Name = Annotated[str, typer.Argument(help="Name or path of the index.", autocompletion=completion.indexes)]
 

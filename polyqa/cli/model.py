@@ -9,10 +9,10 @@ import typer
 
 from . import completion, options
 from .display import console, escaped, show_json, table
-from .help import Command, Group
+from .help import Command
 from .terminal import printable, say
 
-model_app = typer.Typer(cls=Group, invoke_without_command=True)
+model_app = typer.Typer(invoke_without_command=True)
 
 
 @model_app.callback()

@@ -8,13 +8,13 @@ import typer
 from . import completion, options
 from .display import at_work, console, escaped, show_json, table
 from .errors import WITH_FAILURES
-from .help import Command, Group
+from .help import Command
 from .terminal import say
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-questions_app = typer.Typer(cls=Group, help="Make questions from an index, and search them.", no_args_is_help=True)
+questions_app = typer.Typer(help="Make questions from an index, and search them.", no_args_is_help=True)
 
 _Index = Annotated[
     str, typer.Option("--index", metavar="NAME", help="Name or path of the index.", autocompletion=completion.indexes)
