@@ -38,7 +38,7 @@ _ALIVE = 5.0
 """Seconds without an event, after which a sign of life is sent."""
 
 
-class ClientQuestion(Ask, frozen=True):
+class ClientQuestion(Ask):
     """A question of a client's, checked; program, index and language model are names on the shelf."""
 
     program: str
