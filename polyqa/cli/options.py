@@ -390,12 +390,17 @@ def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
     PolyqaError
         If the pair has no name or no value.
     """
+    import json
+
     from polyqa.base.errors import PolyqaError
 
     name, equals, value = pair.partition("=")
     if not equals or not name.strip().isidentifier():
         raise PolyqaError(f"{option} {pair}: write NAME=VALUE, such as {option} {example}.")
-    return name.strip(), _value(value.strip())
+    try:
+        return name.strip(), json.loads(value.strip())
+    except (ValueError, RecursionError):
+        return name.strip(), value.strip()
 
 
 def program_settings(program: str, passages: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:
@@ -425,15 +430,6 @@ def program_settings(program: str, passages: int | None, pairs: Sequence[str] | 
     if passages is not None and (program not in PROGRAMS or "passages" in setting_types(program)):
         given = {"passages": passages, **given}
     return {**check_settings(program, given, demos=loaded.get("demos")), **loaded}
-
-
-def _value(text: str) -> Any:
-    import json
-
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def cluster(engine: str, workers: int, address: str | None) -> "Ray | None":
