@@ -4,8 +4,9 @@ import threading
 
 import dspy
 from dspy.lm15 import FinishReason, Message, Request, Response
+from scripted_engine import scripted_lm
 
-from polyqa.extractive import AsyncExtractiveEngine, ExtractiveEngine
+from polyqa.extractive import MODEL_NAME, ExtractiveEngine
 
 
 def asks_for(request: Request, field: str) -> bool:
@@ -30,8 +31,6 @@ class Failing:
         How many different prompts of that kind fail, always; all if not given.
     tries
         How many tries of each prompt fail.
-    finish_reason
-        Why the reply ended.
     after
         How many calls are answered well before.
 
@@ -86,5 +85,4 @@ class Failing:
         )
 
     def lm(self) -> dspy.LM:
-        background = AsyncExtractiveEngine(self)
-        return dspy.LM("polyqa/extractive", engine=self, async_engine=background, cache=False, num_retries=0)
+        return scripted_lm(self, MODEL_NAME)
