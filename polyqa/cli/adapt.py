@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+
 from . import options
 from .display import at_work, confirming
 from .errors import end_with_failures
@@ -42,8 +45,6 @@ def adapt_command(
     resume, and to repeat failed questions. Exit code 3 if some questions failed.
     """
     from polyqa.adapting import REPORT, adapt
-    from polyqa.base.errors import PolyqaError
-    from polyqa.base.text import counted
     from polyqa.compiling import Budget
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.programs.registry import REGISTRY, registered

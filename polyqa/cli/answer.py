@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+
 from . import options
 from .display import at_work, confirming
 from .errors import NOTHING_DONE, WITH_FAILURES
@@ -60,8 +63,6 @@ def answer_command(
     Run the same command again to resume, to answer questions added to the file, and to repeat failed ones. Exit code 3
     if some questions failed, 2 if all did.
     """
-    from polyqa.base.errors import PolyqaError
-    from polyqa.base.text import counted
     from polyqa.batch import Batch, answer_many
     from polyqa.batch.asked import read_asked
     from polyqa.loading import default_program
@@ -109,8 +110,6 @@ def _expected(asked: "list[Asked]", program: str, models: "Models", chosen: dict
 
 
 def _report(answered: "Answered") -> None:
-    from polyqa.base.text import counted
-
     took, failed = answered.took, answered.failed
     parts = [counted(took.calls, "call"), f"{took.input_tokens + took.output_tokens:,} tokens"]
     if answered.dollars:

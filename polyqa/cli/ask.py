@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+
 from . import options
 from .answers import Picked, show_result, show_why
 from .display import console, show_json
@@ -171,8 +173,6 @@ def _drawn(answering: Answering, question: str, plot: Path) -> "Result":
 
 def chosen(result: "Result") -> "Result":
     """Ask which reading is meant until one is; an empty line leaves the question back as it is."""
-    from polyqa.base.errors import PolyqaError
-
     say(result.answer)
     while reply := typer.prompt("", default="", show_default=False, prompt_suffix="> ").strip():
         try:

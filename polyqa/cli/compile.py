@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+
 from . import options
 from .display import at_work, confirming, show_markdown
 from .errors import end_with_failures
@@ -68,7 +71,6 @@ def compile_command(
     Run the same command again to resume a stopped compilation and to repeat failed questions. Exit code 3 if some
     questions failed.
     """
-    from polyqa.base.errors import PolyqaError
     from polyqa.compiling import Budget, Teacher, compile
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.optimizers.recipes import recipe as recipe_by_name
@@ -102,7 +104,6 @@ def compile_command(
 
 def _report(made: "Made") -> None:
     from polyqa.artifacts.store import REPORT
-    from polyqa.base.text import counted
     from polyqa.evaluation.tables import comparison_tables, p_text
 
     show_markdown(comparison_tables(made.compiled.comparison, everything=False))

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyqa.base.text import counted
+
 from . import options
 from .display import console, escaped, facts, show_json, table
 
@@ -57,8 +59,6 @@ def cost_command(
 
 
 def _show(estimate: "Cost") -> None:
-    from polyqa.base.text import counted
-
     several = len({step.lm for step in estimate.steps}) > 1
     numbers = ("calls", "tokens in", "tokens out", *(("$",) if estimate.dollars else ()))
     rows = [

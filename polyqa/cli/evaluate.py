@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+
 from . import completion, options
 from .display import at_work, console, escaped, show_json, show_markdown, table
 from .errors import end_with_failures
@@ -81,7 +84,6 @@ def evaluate_command(
     A file of answers has a line {"id": …, "answer": …} per question, with interpretations and passages if there are
     any; or it is one JSON object from id to answer. A missing answer counts as an empty one.
     """
-    from polyqa.base.errors import PolyqaError
     from polyqa.evaluating import evaluate, run_name
     from polyqa.loading import default_program
     from polyqa.question_sets import Questions
@@ -131,8 +133,6 @@ def evaluate_command(
 
 def _check_recheck(program: str | None, others: "Sequence[str]") -> None:
     """Refuse what does not go with --recheck."""
-    from polyqa.base.errors import PolyqaError
-
     if program is None:
         raise PolyqaError("--recheck scores a compiled program again: name it with --program.")
     if others:
@@ -169,7 +169,6 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
     PolyqaError
         If the folder holds a run, or a file cannot be read.
     """
-    from polyqa.base.errors import PolyqaError
     from polyqa.base.files import require_no_links, write_atomically
     from polyqa.evaluating import make_scorer
     from polyqa.evaluation.outputs import read_outputs, score_outputs
@@ -239,7 +238,6 @@ def table_command(
     as_json: options.Json = False,
 ) -> None:
     """Show runs side by side: a table for each set of questions."""
-    from polyqa.base.errors import PolyqaError
     from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.runs import open_run
     from polyqa.evaluation.tables import DEFAULT, SHORT_FORM, runs_table
@@ -288,7 +286,6 @@ def _show(runs: "Sequence[Run]", as_json: bool) -> None:
 
 def _print(run: "Run") -> None:
     """Print the headline of a run, then every metric with what it is."""
-    from polyqa.base.text import counted
     from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.comparison import headline_of
     from polyqa.evaluation.tables import estimate_text

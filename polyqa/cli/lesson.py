@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyqa.base.extras import missing
+
 from .display import console, escaped, table
 from .terminal import say
 
@@ -22,7 +24,6 @@ def lesson_command(
     as_text: Annotated[bool, typer.Option("--print", help="Print the lesson as text; copy and open nothing.")] = False,
 ) -> None:
     """List the lessons, or copy one into this folder and open it in Jupyter Lab."""
-    from polyqa.base.extras import missing
     from polyqa.lesson_files import lesson, lessons
 
     if number is None:

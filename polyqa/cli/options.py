@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+
 from . import completion
 from .help import CLUSTER, LANGUAGE_MODEL, MORE, NETWORK
 
@@ -311,7 +313,6 @@ class LanguageModels:
 
     def settings(self) -> "LMSettings":
         """Return how the models are asked; see `polyqa.LMSettings` for the errors."""
-        from polyqa.base.errors import PolyqaError
         from polyqa.language_models import LMSettings
 
         more = dict(named_value("--lm-set", pair, "top_p=0.9") for pair in self.lm_set or ())
@@ -392,8 +393,6 @@ def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
     """
     import json
 
-    from polyqa.base.errors import PolyqaError
-
     name, equals, value = pair.partition("=")
     if not equals or not name.strip().isidentifier():
         raise PolyqaError(f"{option} {pair}: write NAME=VALUE, such as {option} {example}.")
@@ -440,7 +439,6 @@ def cluster(engine: str, workers: int, address: str | None) -> "Ray | None":
     PolyqaError
         If there is no such engine, or an address and no cluster.
     """
-    from polyqa.base.errors import PolyqaError
     from polyqa.cluster import Ray
 
     if engine not in ("local", "ray"):

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+
 from . import completion, options
 from .display import at_work, console, escaped, show_json, table
 from .errors import WITH_FAILURES
@@ -62,7 +65,6 @@ def build_command(
 
     Run the same command again to resume, and to repeat failed passages. Exit code 3 if some passages failed.
     """
-    from polyqa.base.text import counted
     from polyqa.question_building import build_questions
     from polyqa.questions import QuestionSettings
 
@@ -102,7 +104,6 @@ def search_command(
     as_json: options.Json = False,
 ) -> None:
     """Search the questions, or find passages by their questions."""
-    from polyqa.base.errors import PolyqaError
     from polyqa.question_building import open_questions
     from polyqa.questions import QuestionRetriever
 
