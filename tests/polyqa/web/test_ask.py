@@ -253,6 +253,8 @@ def test_a_question_back_and_its_choice(client: httpx.Client) -> None:
     back = client.post("/ask", json={**asked, "ask_back": True}).json()
     assert (back["asked_back"], back["answered"]) == (True, False)
     choices = back["clarification"]["choices"]
+    told = events(client.post("/ask", json={**asked, "choice": choices[1]}, headers=STREAM).text)
+    assert "step" not in [name for name, _ in told], "nothing is searched"
     chosen = client.post("/ask", json={**asked, "choice": choices[1]}).json()
     assert chosen["interpretations"] == [back["interpretations"][back["clarification"]["readings"][1]]]
     assert (chosen["calls"], chosen["asked_back"]) == (0, False)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -154,7 +155,7 @@ def test_the_description_has_examples_and_every_error(client: httpx.Client) -> N
 
 def test_an_assistant_starts_the_command_and_uses_its_tools(films: ColBERTIndex, tmp_path: Path) -> None:
     words = ["-m", "polyqa", "serve", "--mcp", "--index", str(films.path), "--program", "rac"]
-    started = StdioServerParameters(command=sys.executable, args=words, cwd=str(tmp_path))
+    started = StdioServerParameters(command=sys.executable, args=words, cwd=str(tmp_path), env={**os.environ})
 
     async def use(errors: Any) -> None:
         async with Client(stdio_client(started, errlog=errors)) as client:
