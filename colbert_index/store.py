@@ -6,17 +6,13 @@ from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.folders import home_folder
+from polyqa.base.folders import index_home as index_home
 
 from .versions import is_index
 
 SHIPPED = "homonyms"
 """The index that set-up makes, of the shipped corpus."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-
-
-def index_home() -> Path:
-    """Return the folder of all indexes: ``$POLYQA_HOME/indexes``, or the checkout's, or the user's."""
-    return home_folder("indexes", in_checkout="colbert_index/indexes")
 
 
 def checkpoint_home() -> Path:

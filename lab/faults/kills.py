@@ -31,7 +31,7 @@ from typing import Annotated, Any
 import typer
 
 from polyqa.cli.app import app as polyqa
-from polyqa.cli.app import fail
+from polyqa.cli.errors import fail
 from polyqa.evaluation.runs import open_run
 
 from ..results import JsonFile, Seed, Table, merged, report, stored_tables, tracked

@@ -24,6 +24,11 @@ def home_folder(folder: str, *, in_checkout: str) -> Path:
     return user_folder() / folder
 
 
+def index_home() -> Path:
+    """Return the folder of all indexes: ``$POLYQA_HOME/indexes``, or the checkout's, or the user's."""
+    return home_folder("indexes", in_checkout="colbert_index/indexes")
+
+
 def user_folder() -> Path:
     """Return polyqa's folder among the user's data: ``~/.local/share/polyqa`` or what the system has in its place."""
     if sys.platform == "win32":

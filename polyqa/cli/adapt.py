@@ -5,7 +5,11 @@ from typing import Annotated
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+
 from . import options
+from .display import at_work, confirming
 from .errors import end_with_failures
 from .terminal import say
 
@@ -41,10 +45,7 @@ def adapt_command(
     resume, and to repeat failed questions. Exit code 3 if some questions failed.
     """
     from polyqa.adapting import REPORT, adapt
-    from polyqa.base.errors import PolyqaError
-    from polyqa.base.text import counted
     from polyqa.compiling import Budget
-    from polyqa.evaluation.progress import showing
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.programs.registry import REGISTRY, registered
     from polyqa.reports.adaptation import (
@@ -54,17 +55,13 @@ def adapt_command(
         kinds_of_questions,
         still_wrong,
     )
-    from polyqa.tracing import traced
-
-    from .bars import progress_bar
-    from .display import confirming
 
     if registered(program).needs != {"index"}:
         fitting = ", ".join(name for name, entry in REGISTRY.items() if entry.needs == {"index"})
         raise PolyqaError(f"{program} cannot be adapted: it needs a program that searches an index only: {fitting}.")
     if measure not in (None, *MEASURES):
         raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
-    with showing(progress_bar), traced(mlflow):
+    with at_work(mlflow):
         done = adapt(
             corpus,
             program,

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+
 from . import options
+from .display import at_work, confirming
 from .errors import NOTHING_DONE, WITH_FAILURES
 from .terminal import say
 
@@ -59,17 +63,10 @@ def answer_command(
     Run the same command again to resume, to answer questions added to the file, and to repeat failed ones. Exit code 3
     if some questions failed, 2 if all did.
     """
-    from polyqa.base.errors import PolyqaError
-    from polyqa.base.text import counted
     from polyqa.batch import Batch, answer_many
     from polyqa.batch.asked import read_asked
-    from polyqa.evaluation.progress import showing
     from polyqa.loading import default_program
     from polyqa.question_sets import Questions
-    from polyqa.tracing import traced
-
-    from .bars import progress_bar
-    from .display import confirming
 
     cluster = options.cluster(engine, workers, address)
     if cluster is not None and mlflow is not None:
@@ -85,7 +82,7 @@ def answer_command(
         expected = _expected(asked, program, answering, {"index": index, **chosen})
         if expected is not None and not confirming(yes)(expected):
             raise typer.Exit(NOTHING_DONE)
-    with showing(progress_bar), traced(mlflow):
+    with at_work(mlflow):
         answered = answer_many(
             given,
             out,
@@ -113,8 +110,6 @@ def _expected(asked: "list[Asked]", program: str, models: "Models", chosen: dict
 
 
 def _report(answered: "Answered") -> None:
-    from polyqa.base.text import counted
-
     took, failed = answered.took, answered.failed
     parts = [counted(took.calls, "call"), f"{took.input_tokens + took.output_tokens:,} tokens"]
     if answered.dollars:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .display import console, escaped, show_prompts, table
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
@@ -15,41 +17,37 @@ Picked = Mapping[str, Sequence[Mapping[str, Any]]]
 
 def show_result(result: "Result") -> None:
     """Print what the question may mean, its readings, then the whole text, its passages, and what it took."""
-    from rich.markup import escape
     from rich.padding import Padding
 
     from polyqa.reports.readings import opening
     from polyqa.reports.result import cautions, took
 
-    from .display import console
-
     out = console()
     out.print()
     if result.asked_back:
-        out.print(Padding(escape(result.answer), (0, 2)))
+        out.print(Padding(escaped(result.answer), (0, 2)))
         return
     unsure = result.standing == "unsure"
     if unsure:
         out.print(Padding("[yellow]Not sure: the passages may mean something else.[/]", (0, 2)))
     elif said := opening(result.question, [reading.question for reading in result.interpretations]):
-        out.print(Padding(f"[bold]{escape(said)}[/]", (0, 2)))
+        out.print(Padding(f"[bold]{escaped(said)}[/]", (0, 2)))
     if result.interpretations:
         out.print(Padding(_readings(result), (int(unsure or bool(said)), 2, int(not unsure), 2)))
     if not unsure:
-        out.print(Padding(escape(result.cited_answer), (0, 2)))
+        out.print(Padding(escaped(result.cited_answer), (0, 2)))
     if tree := result.extra.get("tree"):
         out.print(Padding(tree, (1, 2, 0, 2)))
     if result.passages:
         out.print(Padding(_passages(result), (1, 2, 0, 2)))
     for caution in cautions(result):
-        out.print(f"\n[yellow]{escape(caution)}[/]")
-    out.print(f"\n[dim]{escape(in_lines(took(result), out.width))}[/]")
+        out.print(f"\n[yellow]{escaped(caution)}[/]")
+    out.print(f"\n[dim]{escaped(in_lines(took(result), out.width))}[/]")
 
 
 def _readings(result: "Result") -> "Table":
     """Return each reading: what sets it apart, its answer, how sure it is, and the sentence that says so."""
     from rich.console import Group
-    from rich.markup import escape
     from rich.table import Table
 
     from polyqa.reports.readings import sure, titles_of
@@ -67,13 +65,13 @@ def _readings(result: "Result") -> "Table":
     ):
         words = "cites no passage" if share is None else sure(share)
         colour = "green" if share is not None and share >= SURE else "yellow"
-        head = f"{escape(title)}: " if title else ""
-        parts: list[RenderableType] = [f"{head}[bold]{escape(reading.answer)}[/] · [{colour}]{words}[/]"]
+        head = f"{escaped(title)}: " if title else ""
+        parts: list[RenderableType] = [f"{head}[bold]{escaped(reading.answer)}[/] · [{colour}]{words}[/]"]
         passage = by_pid.get(reading.pid or "")
         if passage is not None:
             quote = _quote(passage.text, reading.answer)
-            name = escape(passage.place or passage.title)
-            parts.append(f"[dim]{f'“{escape(quote)}” ' if quote else ''}{escape(source)} {name}[/]")
+            name = escaped(passage.place or passage.title)
+            parts.append(f"[dim]{f'“{escaped(quote)}” ' if quote else ''}{escaped(source)} {name}[/]")
         made.add_row(str(number), Group(*parts))
     return made
 
@@ -97,24 +95,16 @@ def _quote(text: str, answer: str) -> str:
 
 
 def _passages(result: "Result") -> "Table":
-    from rich.markup import escape
-
-    from .display import table
-
     made = table("", "", "", title="Passages")
     made.show_header = False
     for number, passage in enumerate(result.passages, 1):
-        title = escape(passage.place or passage.title or passage.text[:60])
-        made.add_row(escape(f"[{number}]"), title, f"[dim]{escape(passage.pid)}[/]")
+        title = escaped(passage.place or passage.title or passage.text[:60])
+        made.add_row(escaped(f"[{number}]"), title, f"[dim]{escaped(passage.pid)}[/]")
     return made
 
 
 def show_why(result: "Result", picked: Picked) -> None:
     """Print how an answer came about: the demos picked for each call, then every prompt and reply."""
-    from rich.markup import escape
-
-    from .display import console, show_prompts, table
-
     out = console()
     shown: dict[str, list[str]] = {}
     for name, demos in picked.items():
@@ -122,10 +112,10 @@ def show_why(result: "Result", picked: Picked) -> None:
     for names in shown.values():
         demos = picked[names[0]]
         if not demos:
-            out.print(f"{escape(', '.join(names))}: no demos")
+            out.print(f"{escaped(', '.join(names))}: no demos")
             continue
         rows = [
-            ("–" if demo["similarity"] is None else f"{demo['similarity']:.3f}", escape(str(demo["question"])))
+            ("–" if demo["similarity"] is None else f"{demo['similarity']:.3f}", escaped(str(demo["question"])))
             for demo in demos
         ]
         title = f"demos of {', '.join(names)}"

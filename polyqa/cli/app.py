@@ -17,9 +17,9 @@ from .answer import answer_command
 from .ask import ask_command
 from .compile import compile_command
 from .cost import cost_command
-from .errors import explain
+from .errors import fail
 from .evaluate import compare_command, evaluate_command, table_command
-from .help import Command, Group
+from .help import Command
 from .index import index_app, setup_command
 from .lesson import lesson_command
 from .model import model_app, pull_command, push_command
@@ -42,7 +42,6 @@ _GROUPS: dict[str, dict[str, Callable[..., None]]] = {
 }
 
 app = typer.Typer(
-    cls=Group,
     name="polyqa",
     help="Answer ambiguous questions completely, over your own corpus, with sources.",
     no_args_is_help=True,
@@ -95,10 +94,3 @@ def main() -> None:
 def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning on one line, without the line of code that gave it."""
     say(f"polyqa: warning: {' '.join(str(message).split())}", err=True)
-
-
-def fail(error: Exception) -> int:
-    """Print an error on one line; return 2 if the user can mend it, else 1."""
-    message, code = explain(error)
-    say(f"polyqa: {message}", err=True)
-    return code

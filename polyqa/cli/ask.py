@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,15 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+
 from . import options
+from .answers import Picked, show_result, show_why
+from .display import console, show_json
 from .terminal import say
 
 if TYPE_CHECKING:
     import dspy
 
     from polyqa.asking import Result
-
-    from .answers import Picked
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Answering:
         how: dict[str, Any] = {"ask_back": self.ask_back, "min_confidence": self.min_confidence}
         return ask(question, program=self.program, lm=self.model, **how)
 
-    def picked(self, question: str) -> "Picked":
+    def picked(self, question: str) -> Picked:
         """Return the demos that each call would be shown for a question."""
         from polyqa.optimizers.prompts import picked_demos
 
@@ -113,8 +114,10 @@ def ask_command(
 
     Without a question a prompt opens, which loads everything once; `:help` lists what it understands.
     """
+    from polyqa.tracing import traced
+
     choice = Choice(program, index, where, passages, sets, models, min_confidence, ask_back)
-    with _traced(mlflow):
+    with traced(mlflow):
         if question is None and sys.stdin.isatty() and not as_json:
             from .session import converse
 
@@ -130,29 +133,10 @@ def ask_command(
 
         question = check_question(question)
         answering = choice.loaded()
-        if plot is not None:
-            from polyqa.reports.plots import check_format
-
-            check_format(plot)  # before anything is asked
-        steps: list[Mapping[str, Any]] = []
-        with _watched(answering.program, steps if plot else None):
-            result = answering.ask(question)
-        if plot is not None:
-            from polyqa.reports.why import plot_why
-
-            plot_why(result, steps, plot)
+        result = answering.ask(question) if plot is None else _drawn(answering, question, plot)
         if result.asked_back and not as_json and sys.stdin.isatty():
             result = chosen(result)
         _show(answering, as_json, show_prompts, result)
-
-
-def _traced(mlflow: str | None) -> AbstractContextManager[None]:
-    """Return `polyqa.tracing.traced`, which is loaded only where traces are wanted."""
-    if mlflow is None:
-        return nullcontext()
-    from polyqa.tracing import traced
-
-    return traced(mlflow)
 
 
 def _show(
@@ -161,37 +145,34 @@ def _show(
     """Print a result, as one line of JSON where there are several."""
     picked = answering.picked(result.question) if show_prompts else None
     if not as_json:
-        from .answers import show_result, show_why
-
         if picked is not None:
             from rich.rule import Rule
-
-            from .display import console
 
             show_why(result, picked)
             console().print(Rule("answer"))
         show_result(result)
         return
-    from .display import show_json
-
     prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
     show_json({**result.to_dict(), **(prompts if show_prompts else {})}, lines=json_lines)
 
 
-def _watched(program: "dspy.Module", steps: list[Mapping[str, Any]] | None) -> AbstractContextManager[object]:
-    """Return what appends the steps of a program to a list while it runs."""
-    if steps is None:
-        return nullcontext()
+def _drawn(answering: Answering, question: str, plot: Path) -> "Result":
+    """Answer a question, and draw what each step kept and dropped."""
     from polyqa.lm.recorder import listening
+    from polyqa.reports.plots import check_format
+    from polyqa.reports.why import plot_why
     from polyqa.watching import Watch
 
-    return listening(Watch(lambda _, step: steps.append(step)), program)
+    check_format(plot)  # before anything is asked
+    steps: list[Mapping[str, Any]] = []
+    with listening(Watch(lambda _, step: steps.append(step)), answering.program):
+        result = answering.ask(question)
+    plot_why(result, steps, plot)
+    return result
 
 
 def chosen(result: "Result") -> "Result":
     """Ask which reading is meant until one is; an empty line leaves the question back as it is."""
-    from polyqa.base.errors import PolyqaError
-
     say(result.answer)
     while reply := typer.prompt("", default="", show_default=False, prompt_suffix="> ").strip():
         try:

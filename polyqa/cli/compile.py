@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+
 from . import options
+from .display import at_work, confirming, show_markdown
 from .errors import end_with_failures
 from .terminal import say
 
@@ -67,16 +71,10 @@ def compile_command(
     Run the same command again to resume a stopped compilation and to repeat failed questions. Exit code 3 if some
     questions failed.
     """
-    from polyqa.base.errors import PolyqaError
     from polyqa.compiling import Budget, Teacher, compile
-    from polyqa.evaluation.progress import showing
     from polyqa.metrics.optimizing import MEASURES
     from polyqa.optimizers.recipes import recipe as recipe_by_name
     from polyqa.question_sets import Sets
-    from polyqa.tracing import traced
-
-    from .bars import progress_bar
-    from .display import confirming
 
     if measure not in MEASURES:
         raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
@@ -84,7 +82,7 @@ def compile_command(
         threshold=threshold, predictors=predictors.split(",") if predictors else ()
     )
     settings = options.program_settings(program, passages, program_sets)
-    with showing(progress_bar), traced(mlflow):
+    with at_work(mlflow):
         made = compile(
             program,
             out=out,
@@ -106,10 +104,7 @@ def compile_command(
 
 def _report(made: "Made") -> None:
     from polyqa.artifacts.store import REPORT
-    from polyqa.base.text import counted
     from polyqa.evaluation.tables import comparison_tables, p_text
-
-    from .display import show_markdown
 
     show_markdown(comparison_tables(made.compiled.comparison, everything=False))
     if (gain := made.card.test_gain) is not None:

@@ -79,7 +79,9 @@ def programs(incomplete: str) -> list[str]:
 
 def indexes(incomplete: str) -> list[str]:
     """Complete the name of an index."""
-    return _beginning(_folders(index_folder(), "current"), incomplete)
+    from polyqa.base.folders import index_home
+
+    return _beginning(_folders(index_home(), "current"), incomplete)
 
 
 def metrics(incomplete: str) -> list[str]:
@@ -94,13 +96,6 @@ def language_models(incomplete: str) -> list[str]:
     from polyqa.models.gguf import MODELS
 
     return _beginning((model.name for model in MODELS), incomplete)
-
-
-def index_folder() -> Path:
-    """Return `polyqa.colbert_index.store.index_home`."""
-    from polyqa.base.folders import home_folder
-
-    return home_folder("indexes", in_checkout="colbert_index/indexes")
 
 
 def _folders(home: Path, file: str) -> list[str]:

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import typer
+
+from polyqa.base.errors import PolyqaError
+
 FILE = "polyqa.toml"
 _HERE = re.compile(r"polyqa/extractive|local(?:/(?!.*\.gguf$)[\w.-]+)?", re.I)  # a file of a model is no name
 
@@ -83,8 +87,6 @@ def defaults(args: Iterable[str]) -> dict[str, Any]:
 
 def home_file() -> Path:
     """Return the place of the user's own file, in the configuration folder of the system."""
-    import typer
-
     return Path(typer.get_app_dir("polyqa")) / FILE
 
 
@@ -101,8 +103,6 @@ def _without_lm(found: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read(file: Path, *, project: bool) -> dict[str, Any]:
     import tomllib
-
-    from polyqa.base.errors import PolyqaError
 
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))

@@ -4,7 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyqa.base.text import counted
+
 from . import options
+from .display import console, escaped, facts, show_json, table
 
 if TYPE_CHECKING:
     from polyqa.costing import Cost, Spread
@@ -39,8 +42,6 @@ def cost_command(
     from polyqa.loading import default_program
     from polyqa.question_sets import Questions
 
-    from .display import show_json
-
     program = program or default_program(lm)
     estimate = cost(
         program,
@@ -58,16 +59,10 @@ def cost_command(
 
 
 def _show(estimate: "Cost") -> None:
-    from rich.markup import escape
-
-    from polyqa.base.text import counted
-
-    from .display import console, facts, table
-
     several = len({step.lm for step in estimate.steps}) > 1
     numbers = ("calls", "tokens in", "tokens out", *(("$",) if estimate.dollars else ()))
     rows = [
-        [escape(step.step) or "–", *([escape(step.lm or "")] if several else []), f"{step.calls:.1f}"]
+        [escaped(step.step) or "–", *([escaped(step.lm or "")] if several else []), f"{step.calls:.1f}"]
         + [f"{tokens:,.0f}" for tokens in (step.input_tokens, step.output_tokens)]
         + ([] if step.dollars is None or not estimate.dollars else [f"{step.dollars:.2g}"])
         for step in estimate.steps
@@ -77,7 +72,7 @@ def _show(estimate: "Cost") -> None:
         estimate.source if estimate.source == "your question" else f"{counted(count, 'question')} of {estimate.source}"
     )
     out = console()
-    out.print(f"[bold]{escape(estimate.program)}[/], {escape(asked)}; tokens of {escape(estimate.tokenizer)}\n")
+    out.print(f"[bold]{escaped(estimate.program)}[/], {escaped(asked)}; tokens of {escaped(estimate.tokenizer)}\n")
     out.print(table("step", *(("language model",) if several else ()), *numbers, right=numbers, rows=rows))
     out.print()
     out.print(facts(_facts(estimate)))

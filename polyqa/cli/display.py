@@ -1,7 +1,8 @@
-"""What commands show: tables, prompts, JSON, and the question whether to start."""
+"""What commands show: tables, prompts, JSON, progress bars, and the question whether to start."""
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,35 @@ def confirming(yes: bool) -> Callable[[object], bool]:
     return confirm
 
 
+@contextmanager
+def at_work(mlflow: str | None = None) -> Iterator[None]:
+    """Show progress bars of what the block does, and send its traces to an address; see `polyqa.tracing.traced`."""
+    from polyqa.evaluation.progress import showing
+    from polyqa.tracing import traced
+
+    with showing(_progress_bar), traced(mlflow):
+        yield
+
+
+@contextmanager
+def _progress_bar(total: int, text: str = "") -> Iterator[Callable[..., None]]:
+    """Show a bar on standard error, see `polyqa.evaluation.progress.Bar`."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.fields[text]}"), console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=total, text=text)
+        yield lambda to=text: bar.update(task, advance=1, text=to)
+
+
 def console() -> "Console":
     """Return a console that prints texts as they are, but for what would steer the terminal."""
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -46,10 +76,9 @@ def table(
     *columns: str, right: Collection[str] = (), rows: Iterable[Iterable[str]] = (), title: str | None = None
 ) -> "Table":
     """Return a table without lines; the columns named in ``right`` are justified there, cells may have markup."""
-    from rich.markup import escape
     from rich.table import Table
 
-    made = Table(box=None, padding=(0, 2, 0, 0), title=escape(title) if title else None, title_justify="left")
+    made = Table(box=None, padding=(0, 2, 0, 0), title=escaped(title) if title else None, title_justify="left")
     for name in columns:
         # A word that is too long for its column goes on in the next line; by itself Rich would cut it off.
         made.add_column(name, justify="right" if name in right else "left", overflow="fold")
@@ -111,20 +140,18 @@ def escaped(text: str) -> str:
 
 def facts(data: Mapping[str, object]) -> "Table":
     """Return a table of names and values."""
-    from rich.markup import escape
     from rich.table import Table
 
     made = Table(show_header=False, box=None)
     made.add_column()
     made.add_column(overflow="fold")
     for name, value in data.items():
-        made.add_row(f"[bold]{escape(name)}[/]", f"{value:,}" if isinstance(value, int) else escape(str(value)))
+        made.add_row(f"[bold]{escaped(name)}[/]", f"{value:,}" if isinstance(value, int) else escaped(str(value)))
     return made
 
 
 def show_prompts(calls: "Iterable[Call]") -> None:
     """Print the messages and the reply of every call."""
-    from rich.markup import escape
     from rich.rule import Rule
 
     every = list(calls)
@@ -132,8 +159,8 @@ def show_prompts(calls: "Iterable[Call]") -> None:
     for number, call in enumerate(every, 1):
         shown.print(Rule(f"call {number} of {len(every)}"))
         for message in call.messages:
-            shown.print(f"[bold]{message['role']}[/]\n{escape(str(message['content']))}\n")
-        shown.print(f"[bold]reply[/]\n{escape(call.reply)}\n")
+            shown.print(f"[bold]{message['role']}[/]\n{escaped(str(message['content']))}\n")
+        shown.print(f"[bold]reply[/]\n{escaped(call.reply)}\n")
 
 
 def show_json(data: Any, *, lines: bool = False) -> None:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -37,8 +40,6 @@ def end_with_failures(*runs: "Run") -> None:
     errors = [record.error for run in runs for record in run.records if record.error is not None]
     if not errors:
         return
-    from polyqa.base.text import counted
-
     asked = sum(len(run.records) for run in runs)
     ((message, times),) = Counter(error.message or error.kind for error in errors).most_common(1)
     why = message[:_LONGEST].rstrip(". ") + (f" ({times} times)" if 1 < times < len(errors) else "")
@@ -46,10 +47,15 @@ def end_with_failures(*runs: "Run") -> None:
     raise typer.Exit(NOTHING_DONE if len(errors) == asked else WITH_FAILURES)
 
 
+def fail(error: Exception) -> int:
+    """Print an error on one line; return 2 if the user can mend it, else 1."""
+    message, code = explain(error)
+    say(f"polyqa: {message}", err=True)
+    return code
+
+
 def explain(error: Exception) -> tuple[str, int]:
     """Return what to tell the user about an error, and the exit code."""
-    from polyqa.base.errors import PolyqaError
-
     text = " ".join(str(error).split())
     if isinstance(error, PolyqaError):
         return text, 2

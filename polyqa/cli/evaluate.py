@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+
 from . import completion, options
+from .display import at_work, console, escaped, show_json, show_markdown, table
 from .errors import end_with_failures
 from .terminal import say
 
@@ -80,14 +84,9 @@ def evaluate_command(
     A file of answers has a line {"id": …, "answer": …} per question, with interpretations and passages if there are
     any; or it is one JSON object from id to answer. A missing answer counts as an empty one.
     """
-    from polyqa.base.errors import PolyqaError
     from polyqa.evaluating import evaluate, run_name
-    from polyqa.evaluation.progress import showing
     from polyqa.loading import default_program
     from polyqa.question_sets import Questions
-    from polyqa.tracing import traced
-
-    from .bars import progress_bar
 
     if recheck:
         _check_recheck(program, options.given(context, *_NOT_WITH_RECHECK))
@@ -114,7 +113,7 @@ def evaluate_command(
     settings = options.program_settings(program, passages, sets)
     called = name or run_name(program, asked, models.lm, settings.get("demos"), helper_lm=models.helper_lm)
     _tell(asked.loaded)
-    with showing(progress_bar), traced(mlflow):
+    with at_work(mlflow):
         run = evaluate(
             program,
             asked,
@@ -134,8 +133,6 @@ def evaluate_command(
 
 def _check_recheck(program: str | None, others: "Sequence[str]") -> None:
     """Refuse what does not go with --recheck."""
-    from polyqa.base.errors import PolyqaError
-
     if program is None:
         raise PolyqaError("--recheck scores a compiled program again: name it with --program.")
     if others:
@@ -152,14 +149,9 @@ def _recheck(
     mlflow: str | None,
     as_json: bool,
 ) -> None:
-    from polyqa.evaluation.progress import showing
     from polyqa.rechecking import recheck
-    from polyqa.tracing import traced
 
-    from .bars import progress_bar
-    from .display import show_json
-
-    with showing(progress_bar), traced(mlflow):
+    with at_work(mlflow):
         found = recheck(program, questions, models=models, index=index, folder=folder, threads=threads)
     if as_json:
         show_json(found.to_dict())
@@ -177,7 +169,6 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
     PolyqaError
         If the folder holds a run, or a file cannot be read.
     """
-    from polyqa.base.errors import PolyqaError
     from polyqa.base.files import require_no_links, write_atomically
     from polyqa.evaluating import make_scorer
     from polyqa.evaluation.outputs import read_outputs, score_outputs
@@ -225,8 +216,6 @@ def compare_command(
     from polyqa.evaluation.runs import open_run
     from polyqa.evaluation.tables import comparison_tables
 
-    from .display import show_json, show_markdown
-
     runs = open_run(a), open_run(b)
     comparison = compare_runs(*runs, headline=metric)
     if plot is not None:
@@ -249,12 +238,9 @@ def table_command(
     as_json: options.Json = False,
 ) -> None:
     """Show runs side by side: a table for each set of questions."""
-    from polyqa.base.errors import PolyqaError
     from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.runs import open_run
     from polyqa.evaluation.tables import DEFAULT, SHORT_FORM, runs_table
-
-    from .display import show_markdown
 
     wanted = [name.strip() for name in columns.split(",")] if columns else (*DEFAULT, *SHORT_FORM)
     unknown = [name for name in wanted if name not in COLUMNS]
@@ -280,8 +266,6 @@ def _tell(loaded: "Loaded | None") -> None:
 def _show(runs: "Sequence[Run]", as_json: bool) -> None:
     from polyqa.evaluation.runs import summarize
 
-    from .display import show_json
-
     if as_json:
         show_json(
             [
@@ -302,21 +286,16 @@ def _show(runs: "Sequence[Run]", as_json: bool) -> None:
 
 def _print(run: "Run") -> None:
     """Print the headline of a run, then every metric with what it is."""
-    from rich.markup import escape
-
-    from polyqa.base.text import counted
     from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.comparison import headline_of
     from polyqa.evaluation.tables import estimate_text
-
-    from .display import console, table
 
     values = run.summarized()
     first = headline_of(values)
     out = console()
     of = counted(len(run.records), "question") + (f", {run.failed} failed" if run.failed else "")
     figure = f"{COLUMNS[first].label} {estimate_text(first, values[first])}" if first else "no metric"
-    out.print(f"[bold]{escape(run.name)}[/]: [bold]{escape(figure)}[/] on {of}\n")
+    out.print(f"[bold]{escaped(run.name)}[/]: [bold]{escaped(figure)}[/] on {of}\n")
     rows = []
     for name in sorted(values, key=lambda name: name != first):
         value, of = values[name], "" if values[name].n == len(run.records) else f" ({values[name].n})"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from polyqa.base.text import counted
 
@@ -19,14 +19,6 @@ MORE, NETWORK, CLUSTER = "More", "Network", "Cluster"
 SELDOM = (MORE, NETWORK, CLUSTER)
 """Panels of options that ``--help-all`` shows and ``--help`` counts."""
 _LEFT = 26  # characters of the longest name beside which its text stands
-
-
-class Group(TyperGroup):
-    """A group of commands."""
-
-    def get_help_option_names(self, ctx: Any) -> list[str]:
-        """Return the names of the option that shows the help."""
-        return [HELP]
 
 
 class Command(TyperCommand):
@@ -77,8 +69,6 @@ class Command(TyperCommand):
         """Yield each panel with its rows: a name, and what is said of it; the usual options first."""
         panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], USUAL: []}
         for param in self.get_params(ctx):
-            if getattr(param, "hidden", False):
-                continue
             argument = param.param_type_name == "argument"
             panel = "Arguments" if argument else getattr(param, "rich_help_panel", None) or USUAL
             panels.setdefault(panel, []).append((_name(param), _text(param, ctx)))

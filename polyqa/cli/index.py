@@ -6,13 +6,19 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.extras import needs
+from polyqa.base.text import counted
+
 from . import completion, options
-from .help import Command, Group
+from .display import console, facts, show_json
+from .help import Command
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
     from polyqa.documents import Documents
     from polyqa.questions import QuestionDatabase
 
-index_app = typer.Typer(cls=Group, help="Build and manage indexes.", no_args_is_help=True)
+index_app = typer.Typer(help="Build and manage indexes.", no_args_is_help=True)
 
 _Name = Annotated[str, typer.Argument(help="Name or path of the index.", autocompletion=completion.indexes)]
 
@@ -81,11 +87,7 @@ def build_command(
     --shards. Ray builds several shards at the same time; every machine of the cluster needs the index's folder under
     the same path.
     """
-    from contextlib import nullcontext
-
-    from polyqa.base.errors import PolyqaError
     from polyqa.base.languages import MODELS_READ, corpus_language
-    from polyqa.base.text import counted
     from polyqa.cluster import on_ray
     from polyqa.colbert_index import IndexSettings, build_index
     from polyqa.colbert_index.shards import shard_builder
@@ -137,7 +139,6 @@ def _source(
 
     These are documents that are converted, a corpus, or passages that are split and their corpus.
     """
-    from polyqa.base.errors import PolyqaError
     from polyqa.colbert_index.corpus import Corpus
     from polyqa.documents import Documents, Splitter, holds_documents, split_passages
 
@@ -165,7 +166,6 @@ def _tell(read: "Corpus | Documents", index: "ColBERTIndex") -> None:
 
 
 def _add(name: str, corpus: Path, split: str | None, overlap: int, split_long: bool) -> None:
-    from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, add_passages
 
     index = ColBERTIndex(name)
@@ -188,8 +188,6 @@ def sync_command(
 
     The same command resumes a stopped sync.
     """
-    from polyqa.base.errors import PolyqaError
-    from polyqa.base.extras import needs
     from polyqa.documents import sync_index
 
     def sync() -> None:
@@ -234,12 +232,9 @@ def info_command(
     as_json: options.Json = False,
 ) -> None:
     """List the indexes, or show what one contains and how it was made."""
-    from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, check_index
     from polyqa.colbert_index.trust import trust as trust_models
     from polyqa.colbert_index.versions import QUESTIONS
-
-    from .display import console, facts, show_json
 
     if name is None:
         _list(as_json)
@@ -271,8 +266,6 @@ def info_command(
 
 
 def _facts_of(database: "QuestionDatabase") -> dict[str, object]:
-    from polyqa.base.text import counted
-
     manifest = database.manifest
     return {
         "questions": len(database),
@@ -294,8 +287,6 @@ def _list(as_json: bool) -> None:
 
     names = index_names()
     if as_json:
-        from .display import show_json
-
         show_json([_listed(index_home() / name) for name in names])
         return
     say("\n".join(names) if names else f"no index in {index_home()}")
@@ -330,10 +321,7 @@ def search_command(
     as_json: options.Json = False,
 ) -> None:
     """Search an index."""
-    from polyqa.base.errors import PolyqaError
     from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
-
-    from .display import show_json
 
     index = ColBERTIndex(name) if where is None else ColBERTIndex(name).where(where)
     retrievers: dict[str, Callable[[], Retriever]] = {
@@ -374,7 +362,6 @@ def delete_command(
     yes: Annotated[bool, typer.Option("--yes", help="Delete an index without asking.")] = False,
 ) -> None:
     """Delete passages of an index, or the whole index and its database of questions."""
-    from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, remove_passages
     from polyqa.colbert_index.delete import deletable, delete_index
     from polyqa.colbert_index.versions import QUESTIONS
@@ -399,7 +386,6 @@ def delete_command(
 
 def _what_goes(folder: Path) -> str:
     """Return what a folder holds that is deleted; the index is closed again."""
-    from polyqa.base.text import counted
     from polyqa.colbert_index import ColBERTIndex, IndexFaultError
 
     try:

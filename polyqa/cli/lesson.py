@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyqa.base.extras import missing
+
+from .display import console, escaped, table
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -21,7 +24,6 @@ def lesson_command(
     as_text: Annotated[bool, typer.Option("--print", help="Print the lesson as text; copy and open nothing.")] = False,
 ) -> None:
     """List the lessons, or copy one into this folder and open it in Jupyter Lab."""
-    from polyqa.base.extras import missing
     from polyqa.lesson_files import lesson, lessons
 
     if number is None:
@@ -41,11 +43,9 @@ def lesson_command(
 
 
 def _list(every: "list[Lesson]") -> None:
-    from rich.markup import escape
-
-    from .display import console, table
-
-    rows = [(str(one.number), f"[bold]{escape(one.title)}[/]\n{escape(one.learns)}", str(one.minutes)) for one in every]
+    rows = [
+        (str(one.number), f"[bold]{escaped(one.title)}[/]\n{escaped(one.learns)}", str(one.minutes)) for one in every
+    ]
     listed = table("", "lesson, and what you can do afterwards", "minutes", right=("", "minutes"), rows=rows)
     listed.padding = (0, 2, 1, 0)
     out = console()
@@ -59,7 +59,5 @@ def _show(wanted: "Lesson") -> None:
         say(text.rstrip())
         return
     from rich.markdown import Markdown
-
-    from .display import console
 
     console().print(Markdown(text))

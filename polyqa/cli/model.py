@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from . import completion, options
-from .help import Command, Group
+from .display import console, escaped, show_json, table
+from .help import Command
 from .terminal import printable, say
 
-model_app = typer.Typer(cls=Group, invoke_without_command=True)
+model_app = typer.Typer(invoke_without_command=True)
 
 
 @model_app.callback()
@@ -27,12 +28,8 @@ def model_command(context: typer.Context, as_json: options.Json = False) -> None
 def _list(as_json: bool) -> None:
     from dataclasses import asdict
 
-    from rich.markup import escape
-
     from polyqa.lm.local import free_memory, local_settings, needed_memory
     from polyqa.models.gguf import MODELS, model_path
-
-    from .display import console, show_json, table
 
     paths = {model.name: model_path(model) for model in MODELS}
     if as_json:
@@ -51,7 +48,7 @@ def _list(as_json: bool) -> None:
     rows = [
         (
             f"[bold]{model.name}[/]",
-            f"{escape(model.title)}{' (default)' if model is MODELS[0] else ''}",
+            f"{escaped(model.title)}{' (default)' if model is MODELS[0] else ''}",
             model.licence,
             f"{model.bytes / 1e6:,.0f} MB",
             "yes" if paths[model.name].is_file() else "no",
@@ -61,7 +58,7 @@ def _list(as_json: bool) -> None:
     out = console()
     out.print(table("name", "model", "licence", "size", "here", right=["size"], rows=rows))
     out.print(
-        f"[dim]in {escape(str(paths[MODELS[0].name].parent))}; polyqa model pull NAME gets one[/]", soft_wrap=True
+        f"[dim]in {escaped(str(paths[MODELS[0].name].parent))}; polyqa model pull NAME gets one[/]", soft_wrap=True
     )
     here, free = local_settings(), free_memory()
     memory = "" if free is None else f"; {free / 2**30:.1f} GiB of memory are free"

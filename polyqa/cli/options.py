@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+
 from . import completion
 from .help import CLUSTER, LANGUAGE_MODEL, MORE, NETWORK
 
@@ -311,7 +313,6 @@ class LanguageModels:
 
     def settings(self) -> "LMSettings":
         """Return how the models are asked; see `polyqa.LMSettings` for the errors."""
-        from polyqa.base.errors import PolyqaError
         from polyqa.language_models import LMSettings
 
         more = dict(named_value("--lm-set", pair, "top_p=0.9") for pair in self.lm_set or ())
@@ -390,12 +391,15 @@ def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
     PolyqaError
         If the pair has no name or no value.
     """
-    from polyqa.base.errors import PolyqaError
+    import json
 
     name, equals, value = pair.partition("=")
     if not equals or not name.strip().isidentifier():
         raise PolyqaError(f"{option} {pair}: write NAME=VALUE, such as {option} {example}.")
-    return name.strip(), _value(value.strip())
+    try:
+        return name.strip(), json.loads(value.strip())
+    except (ValueError, RecursionError):
+        return name.strip(), value.strip()
 
 
 def program_settings(program: str, passages: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:
@@ -427,15 +431,6 @@ def program_settings(program: str, passages: int | None, pairs: Sequence[str] | 
     return {**check_settings(program, given, demos=loaded.get("demos")), **loaded}
 
 
-def _value(text: str) -> Any:
-    import json
-
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
 def cluster(engine: str, workers: int, address: str | None) -> "Ray | None":
     """Return the cluster that ``--engine``, ``--workers`` and ``--address`` name; ``None`` for this process.
 
@@ -444,7 +439,6 @@ def cluster(engine: str, workers: int, address: str | None) -> "Ray | None":
     PolyqaError
         If there is no such engine, or an address and no cluster.
     """
-    from polyqa.base.errors import PolyqaError
     from polyqa.cluster import Ray
 
     if engine not in ("local", "ray"):

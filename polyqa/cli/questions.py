@@ -5,15 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
+
 from . import completion, options
+from .display import at_work, console, escaped, show_json, table
 from .errors import WITH_FAILURES
-from .help import Command, Group
+from .help import Command
 from .terminal import say
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-questions_app = typer.Typer(cls=Group, help="Make questions from an index, and search them.", no_args_is_help=True)
+questions_app = typer.Typer(help="Make questions from an index, and search them.", no_args_is_help=True)
 
 _Index = Annotated[
     str, typer.Option("--index", metavar="NAME", help="Name or path of the index.", autocompletion=completion.indexes)
@@ -61,15 +65,11 @@ def build_command(
 
     Run the same command again to resume, and to repeat failed passages. Exit code 3 if some passages failed.
     """
-    from polyqa.base.text import counted
-    from polyqa.evaluation.progress import showing
     from polyqa.question_building import build_questions
     from polyqa.questions import QuestionSettings
 
-    from .bars import progress_bar
-
     cluster = options.cluster(engine, workers, address)
-    with showing(progress_bar):
+    with at_work():
         database = build_questions(
             index,
             out=out,
@@ -104,11 +104,8 @@ def search_command(
     as_json: options.Json = False,
 ) -> None:
     """Search the questions, or find passages by their questions."""
-    from polyqa.base.errors import PolyqaError
     from polyqa.question_building import open_questions
     from polyqa.questions import QuestionRetriever
-
-    from .display import console, show_json
 
     if by not in ("questions", "max", "count"):
         raise PolyqaError(f"--by is questions, max or count, not {by!r}.")
@@ -129,29 +126,19 @@ def search_command(
 
 
 def _questions(found: list[Any]) -> "Table":
-    from rich.markup import escape
-
-    from .display import table
-
     columns = ("", "score", "question", "answers", "passages")
     rows = [
-        (str(rank), f"{one.score:.3f}", escape(one.question), *map(_listed, (one.answers, one.pids)))
+        (str(rank), f"{one.score:.3f}", escaped(one.question), *map(_listed, (one.answers, one.pids)))
         for rank, one in enumerate(found, 1)
     ]
     return table(*columns, right=columns[:2], rows=rows)
 
 
 def _passages(found: list[Any]) -> "Table":
-    from rich.markup import escape
-
-    from .display import table
-
     columns = ("", "score", "passage", "title")
-    rows = [(str(rank), f"{one.score:.3f}", escape(one.pid), escape(one.title)) for rank, one in enumerate(found, 1)]
+    rows = [(str(rank), f"{one.score:.3f}", escaped(one.pid), escaped(one.title)) for rank, one in enumerate(found, 1)]
     return table(*columns, right=columns[:2], rows=rows)
 
 
 def _listed(names: list[str]) -> str:
-    from rich.markup import escape
-
-    return escape(", ".join(dict.fromkeys(names)))
+    return escaped(", ".join(dict.fromkeys(names)))

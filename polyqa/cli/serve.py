@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyqa.base.extras import needs
+
 from . import completion, options
 from .terminal import say
 from .waiting import ready
@@ -104,8 +106,6 @@ def serve_command(
     Only this machine can ask. With another --host other machines can, and --token is required. Ctrl-C finishes the
     questions that are being answered.
     """
-    from polyqa.base.extras import needs
-
     if mcp:
         _serve_mcp(models, indexes, programs, mlflow)
         return
@@ -128,8 +128,6 @@ def serve_command(
 def _serve_mcp(
     models: options.LanguageModels, indexes: list[str] | None, programs: list[str] | None, mlflow: str | None
 ) -> None:
-    from polyqa.base.extras import needs
-
     needs("mcp", extra="mcp", for_="polyqa serve --mcp")
     from polyqa.tracing import traced
     from polyqa.web.mcp import run_mcp

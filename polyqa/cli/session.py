@@ -11,8 +11,9 @@ import typer
 
 from polyqa.base.errors import PolyqaError
 
+from .answers import show_result, show_why
 from .ask import Answering, Choice, chosen
-from .errors import NOTHING_DONE, WITH_FAILURES
+from .errors import NOTHING_DONE, WITH_FAILURES, fail
 from .terminal import say
 from .waiting import ready, waiting
 
@@ -38,8 +39,6 @@ def answer_lines(answering: Answering, lines: Iterator[str], show: Callable[["Re
     typer.Exit
         With the code of errors, if any failed, or none came.
     """
-    from .app import fail
-
     asked = failed = 0
     for line in lines:
         if not line.strip():
@@ -82,8 +81,6 @@ class _Session:
 
     def do(self, line: str) -> bool:
         """Do what a line says, and return whether the session goes on."""
-        from .app import fail
-
         if line.lower() in ("exit", "quit", "help"):
             line = f":{line.lower()}"
         command, _, value = line.partition(" ")
@@ -104,8 +101,6 @@ class _Session:
         return True
 
     def _ask(self, question: str) -> None:
-        from .answers import show_result
-
         self.last = None
         result = self.answering.ask(question)
         self.last = chosen(result) if result.asked_back else result
@@ -114,8 +109,6 @@ class _Session:
 
     def _alone(self, result: "Result", number: int) -> None:
         """Show a reading alone, by the number that it, or the choice of a question back, was shown with."""
-        from .answers import show_result
-
         many = len(result.interpretations)
         if not result.asked_back and not 1 <= number <= many:
             raise PolyqaError(f"There is no reading {number}: the last answer has {many}.")
@@ -132,8 +125,6 @@ class _Session:
         elif command in (":program", ":index"):
             say(str(self.answering))
         elif command == ":why" and self.last is not None:
-            from .answers import show_why
-
             show_why(self.last, self.answering.picked(self.last.question))
         elif command == ":why":
             say("No answer yet: ask a question first.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import completion, options
+from .display import console, escaped, facts, show_json, table
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ def show_command(
     from polyqa.optimizers.prompts import demos_shown, prompt_changes, prompt_diff, prompt_texts
     from polyqa.programs import PROGRAMS
 
-    from .display import show_json
-
     made = None if artifact in PROGRAMS else read_artifact(artifact)
     program = load(artifact, index=index, strict=False)
     if other is not None:
@@ -59,11 +58,7 @@ def show_command(
 
 
 def _list(lines: Mapping[str, str]) -> None:
-    from rich.markup import escape
-
-    from .display import console, table
-
-    rows = [(f"[bold]{escape(name)}[/]", escape(text)) for name, text in lines.items()]
+    rows = [(f"[bold]{escaped(name)}[/]", escaped(text)) for name, text in lines.items()]
     made = table("call", "", rows=rows)
     made.show_header = False
     console().print(made)
@@ -71,8 +66,6 @@ def _list(lines: Mapping[str, str]) -> None:
 
 def _say(text: str) -> None:
     """Print a text in lines of the terminal's width."""
-    from .display import console
-
     console().print(text, markup=False)
 
 
@@ -82,8 +75,6 @@ def _head(name: str, artifact: "Artifact | None") -> None:
     from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.verdicts import claim
     from polyqa.programs.registry import registered
-
-    from .display import console, facts
 
     entry = registered(name if artifact is None else artifact.card.program)
     if artifact is None:
@@ -113,8 +104,6 @@ def programs_command(
         _list_recipes(as_json)
         return
     from polyqa.programs.registry import REGISTRY
-
-    from .display import console, show_json, table
 
     if as_json:
         data = {
@@ -154,8 +143,6 @@ def _in_lines(entry: "Entry") -> str:
 
 def _list_recipes(as_json: bool) -> None:
     from polyqa.optimizers.recipes import RECIPES
-
-    from .display import console, show_json, table
 
     if as_json:
         show_json(

@@ -113,15 +113,12 @@ def _predictors(before: dspy.Module, after: dspy.Module) -> Iterator[dict[str, A
     old = dict(before.named_predictors())
     for name, predictor in after.named_predictors():
         # The first two lines of a diff name files, which there are none of.
-        changes = list(difflib.unified_diff(_lines(old.get(name)), _lines(predictor), lineterm="", n=1))[2:]
+        changes = list(difflib.unified_diff(_lines(old[name]), _lines(predictor), lineterm="", n=1))[2:]
         k = getattr(predictor, "k", None)
         texts = (demo_text(demo, list(predictor.signature.fields)) for demo in predictor.demos[:MOST_DEMOS])
         yield {
             "name": name,
-            "whole": {
-                side: prompt_head(one) if one is not None else ""
-                for side, one in (("before", old.get(name)), ("after", predictor))
-            },
+            "whole": {"before": prompt_head(old[name]), "after": prompt_head(predictor)},
             "changes": [("gap", "", "…") if line[0] == "@" else (*_SIGNS[line[0]], line[1:]) for line in changes],
             "demos": [[line.partition(": ")[::2] for line in text.splitlines()] for text in texts],
             "count": len(predictor.demos),
@@ -129,10 +126,8 @@ def _predictors(before: dspy.Module, after: dspy.Module) -> Iterator[dict[str, A
         }
 
 
-def _lines(predictor: dspy.Predict | None) -> list[str]:
+def _lines(predictor: dspy.Predict) -> list[str]:
     """Return what stands before the demos, a sentence a line: instructions are long lines, and differ in a clause."""
-    if predictor is None:
-        return []
     # The list of the fields has dashes, which would be taken for what was removed.
     lines = [_FIELD.sub("field ", line) for line in prompt_head(predictor).splitlines()]
     return [sentence for line in lines if line.strip() for sentence in _SENTENCE.split(line.strip())]

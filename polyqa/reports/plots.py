@@ -1,11 +1,13 @@
 """Runs as pictures: one metric of several, and what two of them differ in, question by question."""
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
+from polyqa.base.files import write_atomically
 from polyqa.base.html import shortened
 from polyqa.base.text import counted
 from polyqa.evaluation.columns import COLUMNS
@@ -47,10 +49,10 @@ def new_figure(width: float, height: float) -> tuple["Figure", "Axes"]:
 def save_figure(figure: "Figure", path: str | Path) -> Path:
     """Write a figure to a file, which is the old or the whole new one; return its path."""
     path = Path(path)
+    image = io.BytesIO()
+    figure.savefig(image, format=path.suffix[1:].lower(), dpi=150)
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.stem}.draft{path.suffix}")
-    figure.savefig(draft, dpi=150)
-    draft.replace(path)
+    write_atomically(path, image.getvalue())
     return path
 
 

@@ -77,8 +77,8 @@ def stages(result: "Result", steps: Sequence[Mapping[str, Any]]) -> list[Stage]:
     return [
         Stage("Question", (Item(result.question, f"{result.program} · {result.lm}"),)),
         Stage(counted(found, "candidate"), _shortened(listed, found)),
-        Stage(f"{counted(len(passages), 'passage')} kept", _shortened(passages, len(passages))),
-        Stage(counted(len(readings), "reading"), _shortened(readings, len(readings))),
+        Stage(f"{counted(len(passages), 'passage')} kept", _shortened(passages)),
+        Stage(counted(len(readings), "reading"), _shortened(readings)),
         Stage("Dropped, and why", _shortened([*_dropped(result, steps, found, passages)])),
     ]
 

@@ -15,7 +15,7 @@ from polyqa.base.event_loops import give_threads
 
 from .api import api_router
 from .compatible import compatible_router
-from .errors import STATUS, Kind, WebError
+from .errors import STATUS, WebError
 from .guard import Guard, Guarded
 from .service import Service
 
@@ -74,7 +74,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, WebError):
         nothing = "There is nothing at this address; /openapi.json lists what there is."
         message = nothing if error.status_code == 404 else f"{error.detail}."
-        kind = _KINDS.get(error.status_code, Kind.BAD_REQUEST)
+        kind = _KINDS.get(error.status_code, "bad_request")
         error = WebError(kind, message, error.headers, status=error.status_code)
     return error.response()
 
@@ -84,4 +84,4 @@ async def _not_understood(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
     message = f"{place or 'The request'}: {first['msg']}."
-    return WebError(Kind.BAD_REQUEST, message, status=422).response()
+    return WebError("bad_request", message, status=422).response()

@@ -16,7 +16,7 @@ from polyqa.asking_back import Clarification, choice_of
 from polyqa.base.html import markdown
 from polyqa.reports.result import read_otherwise
 
-from .errors import Kind, WebError
+from .errors import WebError
 from .schemas import CONDITION, LONGEST, Ask, ColBERTQuery, Completion, Message
 from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream
 
@@ -47,7 +47,7 @@ def compatible_router(service: Service) -> APIRouter:
         between the readings of a question back (`ask_back`).
         """
         if sent.n not in (None, 1):
-            raise WebError(Kind.BAD_REQUEST, "n is 1: a question has one answer that covers its readings.")
+            raise WebError("bad_request", "n is 1: a question has one answer that covers its readings.")
         program, _, index = sent.model.partition("/")
         named = None if program == MODEL else program
         question, choice = _asked(sent.messages)
@@ -73,7 +73,7 @@ def compatible_router(service: Service) -> APIRouter:
         the scores of what was found. `index` and `where` are polyqa's own.
         """
         if not 1 <= k <= MOST_PASSAGES:
-            raise WebError(Kind.BAD_REQUEST, f"k is from 1 to {MOST_PASSAGES}, not {k}.")
+            raise WebError("bad_request", f"k is from 1 to {MOST_PASSAGES}, not {k}.")
         passages = await service.search(query, k, index, where)
         shares = softmax(np.array([passage.score for passage in passages])) if passages else []
         topk = [
@@ -107,7 +107,7 @@ def _asked(messages: Sequence[Message]) -> tuple[str, str | None]:
     while said and said[-1][0] != "user":
         said.pop()
     if not said:
-        raise WebError(Kind.BAD_REQUEST, "There is no message of the user's, so nothing is asked.")
+        raise WebError("bad_request", "There is no message of the user's, so nothing is asked.")
     last = said[-1][1]
     if [role for role, _ in said[-3:]] == ["user", "assistant", "user"]:
         back = Clarification.read(said[-2][1])

@@ -1,35 +1,22 @@
 """What a client is told when something is wrong: a status, a kind for programs, a sentence for people."""
 
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-
-class Kind(StrEnum):
-    """What went wrong, for programs."""
-
-    BAD_REQUEST = "bad_request"
-    UNAUTHORIZED = "unauthorized"
-    FORBIDDEN = "forbidden"
-    UNKNOWN = "unknown"
-    TOO_SLOW = "too_slow"
-    TOO_LARGE = "too_large"
-    BUSY = "busy"
-    FAILED = "failed"
-
-
+Kind = Literal["bad_request", "unauthorized", "forbidden", "unknown", "too_slow", "too_large", "busy", "failed"]
+"""What went wrong, for programs."""
 STATUS: Mapping[Kind, int] = {
-    Kind.BAD_REQUEST: 400,
-    Kind.UNAUTHORIZED: 401,
-    Kind.FORBIDDEN: 403,
-    Kind.UNKNOWN: 404,
-    Kind.TOO_SLOW: 504,
-    Kind.TOO_LARGE: 413,
-    Kind.BUSY: 429,
-    Kind.FAILED: 503,
+    "bad_request": 400,
+    "unauthorized": 401,
+    "forbidden": 403,
+    "unknown": 404,
+    "too_slow": 504,
+    "too_large": 413,
+    "busy": 429,
+    "failed": 503,
 }
 _UNREAD = (408, 413)  # the rest of such a request is not read, so nothing else can come on its connection
 
@@ -56,7 +43,7 @@ class WebError(HTTPException):
 
     def body(self) -> dict[str, Any]:
         """Return the JSON that a client gets."""
-        return {"error": {"message": self.message, "kind": str(self.kind)}}
+        return {"error": {"message": self.message, "kind": self.kind}}
 
     def response(self) -> JSONResponse:
         """Return the answer that a client gets."""

@@ -13,7 +13,7 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .errors import Kind, WebError
+from .errors import WebError
 from .limits import WebLimits
 
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
@@ -106,15 +106,15 @@ class Guarded:
         name = _host_name(host)
         if name is None or (self._guard.hosts and name not in self._guard.hosts):
             raise WebError(
-                Kind.FORBIDDEN, "This server is not known under that host name; its owner names it with --allow-host."
+                "forbidden", "This server is not known under that host name; its owner names it with --allow-host."
             )
         origin = headers.get("origin")
         if origin is None:
             if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
-                raise WebError(Kind.FORBIDDEN, "Pages of other sites may not ask this server.")
+                raise WebError("forbidden", "Pages of other sites may not ask this server.")
         elif origin not in (f"http://{host}", f"https://{host}", *self._guard.origins):
             raise WebError(
-                Kind.FORBIDDEN,
+                "forbidden",
                 "A page of another origin may not ask this server; its owner allows one with --allow-origin.",
             )
 
@@ -124,14 +124,14 @@ class Guarded:
             return
         address = (scope.get("client") or ("",))[0]
         if after := self._wrong_tokens.wait(address):
-            raise WebError(Kind.BUSY, "Too many wrong tokens: wait a minute.", {"retry-after": str(after)})
+            raise WebError("busy", "Too many wrong tokens: wait a minute.", {"retry-after": str(after)})
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._guard.token.encode()):
             return
         if given:
             self._wrong_tokens.add(address)
         raise WebError(
-            Kind.UNAUTHORIZED,
+            "unauthorized",
             "This server wants a token: send Authorization: Bearer …; whoever started it has it.",
             {"www-authenticate": "Bearer"},
         )
@@ -140,9 +140,9 @@ class Guarded:
         """Refuse a request by the length that it states; one without is counted as it arrives."""
         length = headers.get("content-length", "0")
         if "transfer-encoding" in headers and "content-length" in headers:
-            raise WebError(Kind.BAD_REQUEST, "A request has a length or comes in chunks, not both.")
+            raise WebError("bad_request", "A request has a length or comes in chunks, not both.")
         if int(length) > self._limits.body:
-            raise WebError(Kind.TOO_LARGE, f"A request has at most {self._limits.body:,} bytes.")
+            raise WebError("too_large", f"A request has at most {self._limits.body:,} bytes.")
 
     def _timed(self, receive: Receive) -> Receive:
         """Return what receives a request that must arrive in time."""
@@ -157,7 +157,7 @@ class Guarded:
                 async with asyncio.timeout_at(deadline):
                     message = await receive()
             except TimeoutError:
-                raise WebError(Kind.TOO_SLOW, "The request took too long to arrive.", status=408) from None
+                raise WebError("too_slow", "The request took too long to arrive.", status=408) from None
             whole = not message.get("more_body", False)
             return message
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from math import ceil
 
-from .errors import Kind, WebError
+from .errors import WebError
 
 _FIRST_GUESS = 2.0  # seconds a question takes, before one was answered
 _WEIGHT = 0.2  # of the latest question in the mean
@@ -48,7 +48,7 @@ class Gate:
         self._mean = _FIRST_GUESS
 
     @asynccontextmanager
-    async def entered(self, waits: Callable[[int], None] = lambda place: None) -> AsyncIterator[None]:
+    async def entered(self, waits: Callable[[int], None]) -> AsyncIterator[None]:
         """Wait for a turn, and hold it for the block.
 
         Parameters
@@ -83,7 +83,7 @@ class Gate:
     def _busy(self) -> WebError:
         after = max(1, ceil(self._mean * (self.waiting + 1) / self.limits.at_once))
         return WebError(
-            Kind.BUSY,
+            "busy",
             f"{self.running} questions are being answered and {self.waiting} wait: try again in {after} s.",
             {"Retry-After": str(after)},
         )

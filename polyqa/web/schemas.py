@@ -21,6 +21,7 @@ class Ask(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
+        frozen=True,
         json_schema_extra={"examples": [{"question": _QUESTION}, {"question": _QUESTION, "program": "diva"}]},
     )
 

@@ -23,7 +23,7 @@ from polyqa.lm.recorder import listening
 from polyqa.watching import Tokens, Watch
 
 from .answered import answered, sentence_events
-from .errors import Kind, WebError
+from .errors import WebError
 from .limits import Gate, WebLimits
 from .schemas import Ask
 from .shelf import Shelf
@@ -38,36 +38,12 @@ _ALIVE = 5.0
 """Seconds without an event, after which a sign of life is sent."""
 
 
-@dataclass(frozen=True)
-class ClientQuestion:
-    """A question of a client's, checked.
+class ClientQuestion(Ask):
+    """A question of a client's, checked; program, index and language model are names on the shelf."""
 
-    Attributes
-    ----------
-    question
-        As it is asked.
-    program, index
-        Names on the shelf.
-    where
-        The condition on passages, see `ColBERTIndex.where`.
-    lm
-        A language model of the shelf.
-    min_confidence, ask_back
-        See `polyqa.ask`.
-    choice
-        The reading that is answered alone, see `Result.choose`.
-    request_id
-        Of the request.
-    """
-
-    question: str
     program: str
     index: str
-    where: str | None
     lm: str
-    min_confidence: float | None
-    ask_back: bool
-    choice: str | None
     request_id: str
 
 
@@ -110,11 +86,11 @@ class Service:
         try:
             text = check_question(asked.question)
         except PolyqaError as error:
-            raise WebError(Kind.BAD_REQUEST, str(error)) from None
+            raise WebError("bad_request", str(error)) from None
         program, index = self.shelf.names(asked.program, asked.index)
         await asyncio.to_thread(self.shelf.index, index, asked.where)
         named = {"question": text, "program": program, "index": index, "lm": self.shelf.lm_name(asked.lm)}
-        return ClientQuestion(**(dict(asked) | named), request_id=request_id)
+        return ClientQuestion.model_construct(**(dict(asked) | named), request_id=request_id)
 
     async def search(self, query: str, k: int, index: str | None, where: str | None = None) -> list[Passage]:
         """Return the best passages of an index for a query.
@@ -128,7 +104,7 @@ class Service:
         try:
             checked = check_question(query)
         except PolyqaError as error:
-            raise WebError(Kind.BAD_REQUEST, str(error).replace("The question", "The query", 1)) from None
+            raise WebError("bad_request", str(error).replace("The question", "The query", 1)) from None
         return await asyncio.to_thread(opened.search, checked, k)
 
     async def answer(self, asked: ClientQuestion) -> dict[str, Any]:
@@ -181,7 +157,7 @@ class Service:
             result = await self._answer(asked, queue)
             outcome = f"answered, {len(result.interpretations)} readings, {len(result.calls)} calls"
         except WebError as error:
-            outcome = str(error.kind)
+            outcome = error.kind
             raise
         finally:
             seconds = time.perf_counter() - began
@@ -198,13 +174,13 @@ class Service:
                 async with asyncio.timeout(seconds):
                     result = await self._answered(asked, queue, steps)
         except TimeoutError:
-            raise WebError(Kind.TOO_SLOW, f"The answer took longer than {seconds:.0f} s, and was given up.") from None
+            raise WebError("too_slow", f"The answer took longer than {seconds:.0f} s, and was given up.") from None
         except WebError:
             raise
         except Exception as error:
             LOG.exception("request %s: %s over %s failed", *_names(asked), exc_info=error)
             raise WebError(
-                Kind.FAILED,
+                "failed",
                 f"No answer: {asked.program} failed over {asked.index}, or its language model. The server's log says "
                 f"why, at request {asked.request_id}.",
             ) from None
@@ -217,7 +193,7 @@ class Service:
         self, asked: ClientQuestion, queue: asyncio.Queue[Event | None], steps: list[Mapping[str, Any]]
     ) -> Result:
         """Answer a question, by a question back, or with the reading chosen: of what was just asked nothing again."""
-        key = replace(asked, request_id="", ask_back=False, choice=None)
+        key = asked.model_copy(update={"request_id": "", "ask_back": False, "choice": None})
         result = self._offered.get(key) if asked.choice is not None else None
         if result is None:
             result = await self._ask(asked, queue, steps)
@@ -229,7 +205,7 @@ class Service:
             try:
                 return result.choose(asked.choice)
             except PolyqaError as error:
-                raise WebError(Kind.BAD_REQUEST, str(error)) from None
+                raise WebError("bad_request", str(error)) from None
         return asking_back(result) if asked.ask_back else result
 
     async def _ask(

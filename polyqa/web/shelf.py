@@ -3,7 +3,7 @@
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import REGISTRY, Entry
 from polyqa.questions.families import base_names
 
-from .errors import Kind, WebError
+from .errors import WebError
 
 _SMALL = 20_000  # passages: names of a larger index would take seconds to find
 _SHARED = 6  # names that are listed
@@ -47,7 +47,7 @@ class Offered:
     name: str
     source: str | Path
     index: str | None
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, Any]
 
 
 class Shelf:
@@ -157,7 +157,7 @@ class Shelf:
         try:
             filtered = filtered or self.indexes[index].where(where)
         except PolyqaError as error:
-            raise WebError(Kind.BAD_REQUEST, str(error)) from None
+            raise WebError("bad_request", str(error)) from None
         with self._lock:
             self._filtered[index, where] = filtered  # the latest is the last
             while len(self._filtered) > _FILTERED:
@@ -233,4 +233,4 @@ def _about(entry: Entry | None, *, compiled: bool) -> dict[str, Any]:
 
 def _unknown(what: str, name: str, known: Mapping[str, Any]) -> WebError:
     there = ", ".join(known)
-    return WebError(Kind.UNKNOWN, f"There is no {what} {name!r:.80}; there are {there}.")
+    return WebError("unknown", f"There is no {what} {name!r:.80}; there are {there}.")

@@ -1,14 +1,12 @@
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command_line import Printed, Refused, Run
 
 from polyqa.cli.app import main
 from polyqa.evaluation.homonyms import questions_path
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -27,7 +25,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.fixture
-def printed(run: Run) -> Callable[..., str]:
+def printed(run: Run) -> Printed:
     """Return what runs a command line that must work, and gives what it printed."""
 
     def _printed(*words: object) -> str:
@@ -39,7 +37,7 @@ def printed(run: Run) -> Callable[..., str]:
 
 
 @pytest.fixture
-def refused(run: Run) -> Callable[..., str]:
+def refused(run: Run) -> Refused:
     """Return what runs a command line that the user has to mend, and gives the one line that says why."""
 
     def _refused(*words: object) -> str:

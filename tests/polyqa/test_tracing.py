@@ -384,12 +384,7 @@ def test_a_signal_that_comes_while_a_run_is_made_ends_it(
 @pytest.mark.slow
 def test_a_server_that_goes_away_costs_no_answer(tmp_path: Path) -> None:
     program = polyqa.load("rac")
-    with running(tmp_path) as mlflow_server:
-        _a_server_goes_away(mlflow_server, program, tmp_path)
-
-
-def _a_server_goes_away(mlflow_server: Mlflow, program: Any, tmp_path: Path) -> None:
-    with warnings.catch_warnings(record=True) as told:
+    with running(tmp_path) as mlflow_server, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         with traced(mlflow_server.address):
             polyqa.ask(QUESTION, program=program)

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import dspy
 from dspy.lm15 import Message, Request, Response
+from scripted_engine import scripted_lm
 
-from polyqa.extractive import AsyncExtractiveEngine, ExtractiveEngine
+from polyqa.extractive import MODEL_NAME, ExtractiveEngine
 
 
 def asks_for(request: Request, field: str) -> bool:
@@ -53,5 +54,4 @@ class Failing:
         return replace(right, id=None, message=Message.assistant(self.how), finish_reason="stop")
 
     def lm(self) -> dspy.LM:
-        background = AsyncExtractiveEngine(self)
-        return dspy.LM("polyqa/extractive", engine=self, async_engine=background, cache=False, num_retries=0)
+        return scripted_lm(self, MODEL_NAME)

@@ -14,7 +14,7 @@ from scripted_engine import ScriptedEngine, last_message
 from polyqa.base.work import Failure
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.records import Record
-from polyqa.evaluation.runs import Run
+from polyqa.evaluation.runs import PREDICTIONS, Run, line_of
 from polyqa.metrics.gold import Question, Reading
 
 FAILURE = Failure(kind="ValueError", message="no")
@@ -46,6 +46,15 @@ def long_form(n: int, value: Callable[[int], float], **fields: Any) -> list[Reco
 def run_of(records: Sequence[Record], name: str = "mine", settings: RunIdentity | None = None) -> Run:
     """Return a run that lies nowhere."""
     return Run(Path("runs") / name, settings, records)
+
+
+def two_runs(folder: Path, worse: str, better: str) -> Path:
+    """Write two runs of ten questions into a folder; return the folder."""
+    for name, least in ((worse, 0.2), (better, 0.5)):
+        (folder / name).mkdir()
+        records = long_form(10, lambda at, least=least: least + at / 20, ambiguity="time")
+        (folder / name / PREDICTIONS).write_text("".join(map(line_of, records)))
+    return folder
 
 
 def settings_of(n: int, **fields: Any) -> RunIdentity:

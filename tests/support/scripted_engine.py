@@ -99,7 +99,7 @@ class ScriptedEngine:
         return [prompt for prompt in self.seen if output in prompt.output_fields]
 
 
-def scripted_lm(engine: ScriptedEngine) -> dspy.LM:
-    """Return the engine as a `dspy.LM`."""
+def scripted_lm(engine: Any, model: str = "tests/scripted") -> dspy.LM:
+    """Return an engine as a `dspy.LM`."""
     background = AsyncExtractiveEngine(engine)  # any engine's calls, made in a thread
-    return dspy.LM("tests/scripted", engine=engine, async_engine=background, cache=False, num_retries=0)
+    return dspy.LM(model, engine=engine, async_engine=background, cache=False, num_retries=0)

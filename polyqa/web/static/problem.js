@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 /** Shows an error; `again` is offered, and done by itself when a busy server has said when. Returns `{element, stop}`. */
 export function problem(error, again) {
   const box = h("div", { class: "problem", role: "alert" }, h("p", {}, error.message));
-  if (!["gone", "busy", "failed", "too_slow", "stopping", "unauthorized"].includes(error.kind)) {
+  if (!["gone", "busy", "failed", "too_slow", "unauthorized"].includes(error.kind)) {
     return { element: box, stop() {} }; // asking the same once more would change nothing
   }
   let timer = 0;

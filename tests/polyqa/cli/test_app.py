@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Printed, Refused, Run
 from dspy.clients.cache import Cache
 from failing_engine import Failing
 from openai_server import Server, serve
@@ -18,10 +19,6 @@ from polyqa.cli.app import main
 from polyqa.cli.index import setup_command
 from polyqa.extractive import ExtractiveEngine
 from polyqa.models.loading import resolve_precision
-
-Run = Callable[..., tuple[int, str, str]]
-Printed = Callable[..., str]
-Refused = Callable[..., str]
 
 
 def test_ask_prints_readings_with_evidence_then_the_text_then_what_it_took(printed: Printed) -> None:
@@ -73,11 +70,8 @@ def test_the_number_of_passages_has_one_name(words: list[str], printed: Printed)
     assert "-k, --passages N" in shown
 
 
-@pytest.mark.parametrize("name", ["-k", "--passages"])
-def test_so_many_passages_come(name: str, printed: Printed) -> None:
-    assert len(json.loads(printed("index", "search", "homonyms", "Titanic", name, "2", "--json"))) == 2
-    asked = printed("ask", "When did Titanic come out?", "--program", "rac", "--json", name, "2")
-    assert len(json.loads(asked)["passages"]) == 2
+def test_so_many_passages_come(printed: Printed) -> None:
+    assert len(json.loads(printed("index", "search", "homonyms", "Titanic", "-k", "2", "--json"))) == 2
 
 
 def test_show_prompts_prints_messages_and_replies(printed: Printed) -> None:
@@ -123,7 +117,7 @@ def test_asking_again_after_an_unreadable_reply_asks_the_server(
         told = refused(*words, *words_for(server))
         assert 'could not be read (step recall, field answer), it began: \'{"status"' in told
         own_cache.reset_memory_cache()  # as in another process
-        failing.tries = 0
+        failing.field = "none of them"
         assert "1 call ·" in printed(*words, *words_for(server))
         assert len(server.requests) == 3
 
@@ -190,9 +184,7 @@ def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
         ),
         (["ask", "Who?", "--set", "demos=missing.json"], "no file missing.json"),
         (["ask", "Who?", "--temperature", "0"], "polyqa/extractive runs in this process and has no --temperature"),
-        (["ask", "Who?", "--timeout", "0", "--lm", "openai/x"], "--timeout is a number of seconds above 0, not 0"),
         (["ask", "Who?", "--lm-set", "top_p"], "--lm-set top_p: write NAME=VALUE, such as --lm-set top_p=0.9"),
-        (["ask", "Who?", "--lm-set", "timeout=3"], "timeout has an option of its own: --timeout"),
         (["ask", "Who?", "--lm-set", "api_key=sk-1"], "--lm-set takes no api_key"),
         (["ask", "Who?", "--lm", "openai/o3", "--temperature", "0.2"], "openai/o3 reasons: its --temperature is 1"),
         (["ask", "Who?", "--helper-lm", "openai/x"], "OPENAI_API_KEY, or name a local server, such as"),
@@ -276,7 +268,6 @@ def test_index_commands_from_building_to_removing(printed: Printed, refused: Ref
     more.write_text("chisel\tA chisel is struck with a mallet to cut joints.\tChisel\n")
     place = tmp_path / "indexes" / "tools"
     assert "indexed 2 passages: " in printed("index", "build", corpus, "--name", place, "--checkpoint", "embedded")
-    assert "indexed 1 passage: " in printed("index", "build", more, "--name", tmp_path / "one")
     refused("index", "build", corpus, "--name", place)
     assert "added 1 passage;" in printed("index", "build", more, "--name", place, "--add")
     assert "Chisel" in printed("index", "search", place, "struck with a mallet", "-k", "1")
@@ -332,39 +323,35 @@ def test_a_damaged_index_is_deleted_and_what_is_none_is_refused(
     assert tmp_path.is_dir()
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ('{"id": 1, "text": "a"}\n{"id": 1, "text": "b"}\n', "line 2"),
-        ('{"id": 1}\n', "no text"),
-        ("nonsense\n", "line 1"),
-    ],
-)
-def test_a_faulty_corpus_is_named_with_its_line(content: str, told: str, refused: Refused, tmp_path: Path) -> None:
+def test_a_faulty_corpus_is_named_with_its_line(refused: Refused, tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text(content)
-    assert told in refused("index", "build", corpus, "--name", tmp_path / "index")
+    corpus.write_text('{"id": 1, "text": "a"}\n{"id": 1, "text": "b"}\n')
+    assert "line 2" in refused("index", "build", corpus, "--name", tmp_path / "index")
     assert not (tmp_path / "index").exists()
 
 
 COMMANDS = ["adapt", "ask", "compare", "compile", "cost", "evaluate", "questions", "serve", "table"]
 
 
-@pytest.mark.parametrize("words", [[], ["--version"], *([name] for name in COMMANDS)])
-def test_help_and_version_load_nothing_heavy(words: list[str]) -> None:
+def test_help_and_version_load_nothing_heavy() -> None:
     heavy = {"torch", "dspy", "transformers", "colbert", "sentence_transformers", "numpy", "scipy", "matplotlib"}
     heavy |= {"datasets", "lancedb", "ray", "pyarrow"}
-    heavy |= set() if words else {"pydantic"}  # typer takes it to show the options of a command
+    # The last ones come last: typer takes pydantic to show the options of a command.
+    lines = [["--version"], ["--help"], *([name, "--help"] for name in COMMANDS)]
     script = (
-        f"import sys; sys.argv = ['polyqa', *{words!r}, '--help']\n"
-        "from polyqa.cli import main\n"
-        "try: main()\n"
-        "except SystemExit as stop: assert not stop.code\n"
-        f"assert not {heavy!r} & set(sys.modules), {heavy!r} & set(sys.modules)\n"
+        "import sys\n"
+        "from polyqa.cli.app import main\n"
+        f"for words in {lines!r}:\n"
+        "    sys.argv = ['polyqa', *words]\n"
+        "    try: main()\n"
+        "    except SystemExit as stop: assert not stop.code\n"
+        f"    found = {heavy!r} | ({{'pydantic'}} if len(words) < 2 else set())\n"
+        "    assert not found & set(sys.modules), (words, found & set(sys.modules))\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert all(name in done.stdout for name in (words or COMMANDS) if name != "--version")
+    assert done.stdout.startswith("polyqa ")
+    assert all(f"Usage: polyqa {name}" in done.stdout for name in COMMANDS)
 
 
 def test_programs_are_listed_with_paper_and_cost(printed: Printed) -> None:
@@ -376,9 +363,8 @@ def test_programs_are_listed_with_paper_and_cost(printed: Printed) -> None:
     assert all(name in table for name in listed)
 
 
-@pytest.mark.parametrize("text", ["false", "False", "off"])
-def test_set_reaches_the_switches_of_a_program(text: str, printed: Printed) -> None:
-    words = ("ask", "When did Titanic come out?", "--program", "toc", "--set", "depth=1", "--set", f"pruning={text}")
+def test_set_reaches_the_switches_of_a_program(printed: Printed) -> None:
+    words = ("ask", "When did Titanic come out?", "--program", "toc", "--set", "depth=1", "--set", "pruning=false")
     tree = json.loads(printed(*words, "--json"))["tree"]
     assert tree["children"]
     assert all(child["children"] == [] and child["status"] == "valid" for child in tree["children"])
@@ -395,17 +381,10 @@ def test_ask_draws_the_tree(printed: Printed) -> None:
         (["--set", "=2"], "NAME=VALUE"),
         (["--program", "toc", "--set", "depth=0"], "depth must be at least 1"),
         (
-            ["--program", "toc", "--set", "bark=oak"],
-            "toc has no setting 'bark'; its settings: pruning (true or false)",
-        ),
-        (["--program", "toc", "--set", "pruning=maybe"], "The setting pruning of toc is true or false, not 'maybe'"),
-        (["--program", "rac", "--set", "passages=2.5"], "The setting passages of rac is int, not 2.5"),
-        (
             ["--program", "rac", "--set", "index=x"],
             "rac has no setting 'index'; its settings: passages (int), candidates (int), calls_at_once (int), "
             "preset (paper or lean)",
         ),
-        (["--program", "rac", "--set", "program=toc"], "rac has no setting 'program'"),
         (["--program", "rac-homonyms-local", "--set", "index=x"], "its settings and demos are fixed, index cannot be"),
         (["--program", "oracle", "--set", "index=x"], "Unknown program 'oracle'; there are auto, closed-book"),
         (["--program", "toc", "--set", "preset=cheap"], "The setting preset of toc is paper or lean, not 'cheap'"),
@@ -424,10 +403,9 @@ def test_settings_that_do_not_fit_are_explained(words: list[str], told: str, ref
     assert told in refused("ask", "Who?", *words)
 
 
-@pytest.mark.parametrize("name", ["name", "lm", "runs", "threads", "questions", "progress"])
-def test_what_evaluate_takes_itself_is_no_setting(name: str, refused: Refused, tmp_path: Path) -> None:
-    told = refused("evaluate", "--program", "rac", "--runs", tmp_path, "--set", f"{name}=x")
-    assert f"rac has no setting '{name}'" in told
+def test_what_evaluate_takes_itself_is_no_setting(refused: Refused, tmp_path: Path) -> None:
+    told = refused("evaluate", "--program", "rac", "--runs", tmp_path, "--set", "threads=x")
+    assert "rac has no setting 'threads'" in told
 
 
 @pytest.mark.parametrize("program", ["verdict", "query-refinement"])
@@ -441,7 +419,6 @@ def test_one_command_line_runs_all_programs(program: str, printed: Printed) -> N
     [
         (["answer", "{asked}", "--out", "{out}", "--address", "auto"], "add --engine ray"),
         (["ask", "Who?", "--requests-per-minute", "9"], "has no --requests-per-minute"),
-        (["ask", "Who?", "--lm", "openai/m", "--requests-per-minute", "0"], "--requests-per-minute is a number above"),
     ],
     ids=lambda given: " ".join(given)[:60] if isinstance(given, list) else "",
 )

@@ -5,13 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command_line import Refused
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.base.errors import PolyqaError
 from polyqa.cli.config import FILE, KEYS, defaults, home_file, project_file
-
-Refused = Callable[..., str]
 
 
 @pytest.fixture(autouse=True)

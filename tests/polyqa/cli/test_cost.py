@@ -1,10 +1,7 @@
 import json
-from collections.abc import Callable
 
 import pytest
-
-Printed = Callable[..., str]
-Refused = Callable[..., str]
+from command_line import Printed, Refused
 
 
 def test_the_table_fits_a_terminal_and_says_what_it_counts(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:

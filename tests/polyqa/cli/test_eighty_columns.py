@@ -6,16 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness import long_form, table_rows
+from command_line import Printed
+from harness import table_rows, two_runs
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.cli.display import fitting
-from polyqa.evaluation.runs import PREDICTIONS, line_of
 from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs.registry import REGISTRY
 
-Printed = Callable[..., str]
 NAMES = ("diva--homonyms-dev", "diva-mine--homonyms-dev--openai-gpt-4o-mini")
 
 
@@ -34,11 +33,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch, printed: Printed) -> Printed:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("runs")
-    for name, extra in zip(NAMES, (0.0, 0.3), strict=True):
-        (folder / name).mkdir()
-        records = long_form(10, lambda at, extra=extra: 0.2 + at / 20 + extra, ambiguity="time")
-        (folder / name / PREDICTIONS).write_text("".join(map(line_of, records)))
+    folder = two_runs(tmp_path_factory.mktemp("runs"), *NAMES)
     return [folder / name for name in NAMES]
 
 

@@ -1,26 +1,22 @@
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from harness import long_form, strict_json, table_rows
+from command_line import Printed, Refused, Run
+from harness import strict_json, table_rows, two_runs
 from openai_server import serve
 from scripted_engine import ScriptedEngine
 
 from polyqa.evaluation.columns import COLUMNS
-from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, line_of, read_records
+from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, read_records
 from polyqa.extractive.prompt import Prompt
 
-Run = Callable[..., tuple[int, str, str]]
-Printed = Callable[..., str]
-Refused = Callable[..., str]
 PLAIN = ("--judge", "none")
 
 
@@ -38,12 +34,7 @@ def ids(some: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of two runs, one of them better, and of outputs without settings."""
-    folder = tmp_path_factory.mktemp("runs")
-    for name, extra in (("poor", 0.0), ("good", 0.3)):
-        (folder / name).mkdir()
-        records = long_form(10, lambda at, extra=extra: 0.2 + at / 20 + extra, ambiguity="time")
-        (folder / name / PREDICTIONS).write_text("".join(map(line_of, records)))
-    return folder
+    return two_runs(tmp_path_factory.mktemp("runs"), "poor", "good")
 
 
 # evaluate
@@ -120,7 +111,6 @@ def test_ctrl_c_leaves_a_run_that_goes_on(printed: Printed, tmp_path: Path) -> N
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
         file = tmp_path / "mine" / PREDICTIONS
         end = time.monotonic() + 120
@@ -163,7 +153,8 @@ def test_mistakes_of_evaluate_get_one_line(refused: Refused, words: list[str], t
 @pytest.mark.parametrize("words", [("--limit", "0"), ("-k", "0"), ("--threads", "0")])
 def test_numbers_out_of_range_are_refused(run: Run, words: tuple[str, str]) -> None:
     code, _, err = run("evaluate", *words)
-    assert (code, "greater than or equal to 1" in err) == (2, True), err
+    in_one_line = " ".join(err.replace("│", " ").split())  # of a box as wide as the terminal was when Typer was loaded
+    assert (code, "greater than or equal to 1" in in_one_line) == (2, True), err
 
 
 def judge(prompt: Prompt) -> dict[str, str]:
@@ -192,22 +183,12 @@ def test_a_judge_of_ones_own_server_judges(
     assert "127.0.0.1" not in (tmp_path / "mine" / SETTINGS).read_text(), "addresses are not kept"
 
 
-@pytest.mark.parametrize("scored", [False, True], ids=["run", "scored"])
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("none", "names no provider"),
-        ("embedded", "names no provider"),
-        ("polyqa/extractive", "takes no address"),
-    ],
-)
-def test_an_address_needs_a_judge_behind_it(
-    refused: Refused, scored: bool, name: str, told: str, tmp_path: Path
-) -> None:
-    outputs = tmp_path / "theirs.json"
-    outputs.write_text('{"x": "y"}')
-    words = (outputs,) if scored else ("--runs", tmp_path)
-    assert told in refused("evaluate", *words, "--judge", f"{name}@http://127.0.0.1:9/v1")
+def test_an_address_needs_a_judge_behind_it(refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "theirs.json").write_text('{"x": "y"}')
+    for words in (("--runs", tmp_path), (tmp_path / "theirs.json",)):
+        for name in ("none", "embedded"):
+            told = refused("evaluate", *words, "--judge", f"{name}@http://127.0.0.1:9/v1")
+            assert "names no provider" in told
 
 
 # scoring the answers of others
@@ -264,9 +245,7 @@ def test_score_by_alces_rules(printed: Printed, ids: list[str], some: Path, tmp_
     ("content", "told"),
     [
         (None, "theirs.json: the file cannot be read: No such file"),
-        ("[1]", "record 1: expected an object: 1"),
         ('{"nobody": "x"}', "ids that no question has, such as 'nobody'"),
-        ("[" * 100_000, "nested too deeply"),
     ],
 )
 def test_mistakes_of_score_get_one_line(refused: Refused, content: str | None, told: str, tmp_path: Path) -> None:
@@ -315,7 +294,6 @@ def test_runs_of_a_single_common_question_are_compared(printed: Printed, runs: P
         (["table", "nowhere"], "is not a run"),
         (["table", "good", "--columns", "dr,beauty"], "no metric 'beauty'; there are disambig_f1"),
         (["table", "good", "--plot", "figure.jpg"], "is written as .png, .svg, .pdf"),
-        (["table", "good", "--plot", "figure.png", "--columns", "g_f1"], "No run has the metric 'g_f1'"),
     ],
 )
 def test_mistakes_of_compare_and_table_get_one_line(
@@ -347,12 +325,3 @@ def test_table_is_json_or_a_picture(printed: Printed, runs: Path, tmp_path: Path
     assert "<svg" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
     _ = printed("table", runs / "poor", "--plot", tmp_path / "figure.png", "--columns", "str_em")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_runs_of_different_questions_share_no_picture(refused: Refused, runs: Path, tmp_path: Path) -> None:
-    (tmp_path / "fewer").mkdir()
-    lines = (runs / "good" / PREDICTIONS).read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "fewer" / PREDICTIONS).write_text("".join(lines[:4]), encoding="utf-8")
-    words = ("table", runs / "poor", tmp_path / "fewer", "--plot", tmp_path / "figure.svg")
-    assert "poor and fewer are of different questions (10 questions; 4 questions)" in refused(*words)
-    assert not (tmp_path / "figure.svg").exists()

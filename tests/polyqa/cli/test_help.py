@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 import typer
+from command_line import Run
 
 from polyqa.base.text import counted
 from polyqa.cli.app import app
 from polyqa.cli.help import CLUSTER, MORE, NETWORK, SELDOM
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -1,30 +1,24 @@
 """One Ctrl-C ends a long command at once, also while language models hang; what was finished is kept."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Printed
 from hanging_engine import Hanging
 from harness import ledger_rows
 from openai_server import serve
 from writing_engine import WritingEngine
 
-from polyqa.colbert_index import build_index, read_corpus
-from polyqa.colbert_index.store import checkpoint_home
 from polyqa.extractive import ExtractiveEngine
-from polyqa.models import Encoder
 
-Printed = Callable[..., str]
-CORPUS = Path(__file__).parents[2] / "questions" / "corpus.jsonl"
 THREADS = 2
 MOST = 3.0  # seconds from Ctrl-C to the end; two, and what a busy machine takes
 
@@ -70,14 +64,6 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module")
-def home(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("home")
-    (folder / "checkpoints").symlink_to(checkpoint_home())
-    build_index(read_corpus(CORPUS)[:6], folder / "indexes" / "six", encoder=encoder, progress=False)
-    return folder
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_one_ctrl_c_is_enough_and_the_same_command_goes_on(
@@ -98,7 +84,6 @@ def test_one_ctrl_c_is_enough_and_the_same_command_goes_on(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
         )
         file = tmp_path / case.kept
         deadline = time.monotonic() + 120

@@ -1,26 +1,21 @@
 """Corpora and questions that are not English: each command says so once, in a line."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command_line import Run
 
 from polyqa.base.languages import MODELS_READ
 from polyqa.colbert_index.store import checkpoint_home
 
-Run = Callable[..., tuple[int, str, str]]
 TEXTS = {
     "Spanish": "El puente {n} se construyó en 19{n} sobre el río y mide ochocientos metros de largo.",
     "Chinese": "第{n}座大桥于19{n}年建成，位于武汉，全长一千六百米。",
-    "Arabic": "بُني الجسر رقم {n} عام 19{n} على ضفاف النهر في المدينة القديمة.",
-    "Hindi": "पुल संख्या {n} 19{n} में नदी के ऊपर बना।",
 }
 QUESTIONS = {
     "Spanish": "¿Cuándo se construyó el puente?",
     "Chinese": "大桥何时建成？",
-    "Arabic": "متى بني جسر النهر؟",
-    "Hindi": "पुल कब बना?",
 }
 
 

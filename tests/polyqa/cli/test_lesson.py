@@ -3,16 +3,13 @@
 import errno
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Printed, Refused
 
 from polyqa.lesson_files import lesson, lessons
-
-Printed = Callable[..., str]
-Refused = Callable[..., str]
 
 
 def test_the_command_lists_the_lessons(printed: Printed) -> None:

@@ -6,16 +6,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command_line import Printed
 from local_model import NAME, local_model_file
 
 from polyqa.lm.local import local_settings
 from polyqa.lm.local import process as process_module
 
-Printed = Callable[..., str]
 ASK = ("ask", "Who?", "--program", "closed-book", "--lm")
 
 
@@ -34,8 +33,6 @@ def file(tmp_path: Path) -> Path:
         (["--lm-set", "slots=0"], "slots of a local model is a whole number of at least 1, not 0."),
         (["--lm-set", "context=64"], "context of a local model is a whole number of at least 256, not 64."),
         (["--lm-set", "prompt_cache=0.5"], "prompt_cache of a local model is a whole number of at least 0, not 0.5."),
-        (["--lm-set", "timeout=3"], "timeout has an option of its own: --timeout."),
-        (["--timeout", "0"], "--timeout"),
         (["--requests-per-minute", "9"], "no provider limits it. Leave out --requests-per-minute."),
         (["--api-base", "http://127.0.0.1:1/v1"], "runs on this machine; it takes no address"),
         ([], "m.gguf is no language model of llama.cpp (GGUF)"),

@@ -1,14 +1,13 @@
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command_line import Printed
 
 from polyqa.models import gguf
 
-Printed = Callable[..., str]
 NAMES = [model.name for model in gguf.MODELS]
 
 

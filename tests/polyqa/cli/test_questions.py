@@ -1,27 +1,14 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command_line import Printed, Refused, Run
 from openai_server import serve
 
-from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
-from polyqa.colbert_index.store import checkpoint_home
+from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import ExtractiveEngine
-from polyqa.models import Encoder
 
-Run = Callable[..., tuple[int, str, str]]
-Printed = Callable[..., str]
-Refused = Callable[..., str]
 CORPUS = Path(__file__).parents[2] / "questions" / "corpus.jsonl"
-
-
-@pytest.fixture(scope="module")
-def home(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("home")
-    (folder / "checkpoints").symlink_to(checkpoint_home())
-    build_index(read_corpus(CORPUS)[:6], folder / "indexes" / "six", encoder=encoder, progress=False)
-    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -1,18 +1,16 @@
 """`--record FILE`, then `--lm recorded/FILE` without a server."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Printed, Refused
 from openai_server import serve
 
 from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY
 from polyqa.extractive import ExtractiveEngine
 
-Printed = Callable[..., str]
-Refused = Callable[..., str]
 ASK = ("ask", "When did Titanic come out?", "--program", "rac", "--json")
 
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command_line import Run
 
-Run = Callable[..., tuple[int, str, str]]
 TITANIC = "When did Titanic come out?"
 
 

@@ -15,6 +15,7 @@ import httpx
 import numpy as np
 import pytest
 import torch
+from command_line import Printed, Refused
 from openai_server import serve
 from scripted_engine import ScriptedEngine, last_message
 
@@ -23,8 +24,6 @@ from polyqa.cli.errors import explain
 from polyqa.colbert_index.checkpoint import embedded_checkpoint
 from polyqa.extractive import ExtractiveEngine
 
-Printed = Callable[..., str]
-Refused = Callable[..., str]
 QUESTION = "When did Titanic come out?"
 HALF = "\udce9"
 _LONGEST = 900  # seconds that a command may take beside other work
@@ -80,14 +79,14 @@ def test_names_and_questions_that_are_no_text_are_refused(words: tuple[str, ...]
     assert not any("\ud800" <= one <= "\udfff" for one in line)
 
 
-@pytest.mark.parametrize("name", ["openai/[/x]", "openai/[red]", "openai/[bold]x[/bold]"])
-def test_markup_in_the_name_of_a_model_is_printed_as_it_is(name: str, printed: Printed) -> None:
+def test_markup_in_the_name_of_a_model_is_printed_as_it_is(printed: Printed) -> None:
+    name = "openai/[/x][red]"
     with serve(ExtractiveEngine()) as server:
         out = printed("ask", QUESTION, "--program", "rac", "--lm", name, "--api-base", server.base)
-    assert name in "".join(out.split("\n")).replace(" ", "") or name in out
+    assert name in out
 
 
-@pytest.mark.parametrize("output", [(), ("--json",), ("--show-prompts",)], ids=["text", "json", "prompts"])
+@pytest.mark.parametrize("output", [(), ("--json",)], ids=["text", "json"])
 def test_half_characters_in_replies_are_shown_as_such(output: tuple[str, ...], printed: Printed) -> None:
     engine = ScriptedEngine(lambda text: f"Rome {HALF} was founded in 753 BC.", given=last_message)
     with serve(engine) as server:
@@ -105,20 +104,20 @@ def test_an_answer_needs_no_place_to_write_to() -> None:
     assert "1997" in out
 
 
-@pytest.mark.parametrize("encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_what_the_encoding_of_a_terminal_lacks_is_a_question_mark_and_json_loses_nothing(
-    encoding: str, printed: Printed
+    encoding: str, tmp_path: Path
 ) -> None:
-    ask = ("ask", QUESTION, "--program", "rac")
-    code, out, err = command(*ask, PYTHONIOENCODING=encoding)
+    code, out, err = command("programs", PYTHONIOENCODING=encoding)
     assert code == 0, err
-    assert "?" in out
-    assert "1997" in out
-    plain = printed(*ask, "--json")
-    code, out, err = command(*ask, "--json", PYTHONIOENCODING=encoding)
+    assert "polyqa ask ? --program NAME" in out
+    damaged = tmp_path / "電 ä" / "indexes" / "damaged"
+    damaged.mkdir(parents=True)
+    (damaged / "current").write_text("nonsense")
+    code, out, err = command("index", "info", "--json", PYTHONIOENCODING=encoding, POLYQA_HOME=str(tmp_path / "電 ä"))
     assert code == 0, err
     assert out.isascii()
-    assert json.loads(out)["answer"] == json.loads(plain)["answer"]
+    assert json.loads(out)[0]["path"] == str(damaged)
 
 
 _WITHOUT_IPV6 = """

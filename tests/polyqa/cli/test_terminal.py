@@ -1,18 +1,15 @@
 """No text of a stranger's steers the terminal, and none is taken for markup."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command_line import Printed
 from hypothesis import given
 from hypothesis import strategies as st
-from openai_server import serve
 
 from polyqa.cli.terminal import printable
-from polyqa.extractive import ExtractiveEngine
 
-Printed = Callable[..., str]
 ATTACK = "\x1b]52;c;cm0=\x07\x1b[2J\u009b31m\u202e\r[/x] [red]"
 
 
@@ -64,12 +61,6 @@ def test_what_is_printed_steers_nothing(words: tuple[str, ...], index: Path, pri
 
 def test_a_line_of_an_error_steers_nothing(refused: Printed) -> None:
     assert not steers(refused("ask", "Who?", "--program", f"none{ATTACK}"))
-
-
-def test_a_model_s_name_is_no_markup(printed: Printed) -> None:
-    with serve(ExtractiveEngine()) as server:
-        out = printed("ask", "Who wrote Dune?", "--lm", "openai/[/x]", "--api-base", server.base, "--program", "rac")
-    assert "openai/[/x]" in out
 
 
 def test_an_index_s_facts_are_no_markup(printed: Printed, index: Path) -> None:

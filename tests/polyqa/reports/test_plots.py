@@ -30,19 +30,13 @@ def texts(svg: Path) -> str:
     return "\n".join(re.findall(r"<!-- (.*?) -->", svg.read_text(encoding="utf-8"), re.DOTALL))
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", [*FORMATS, ".PNG"])
 @pytest.mark.parametrize("draw", [lambda to: plot_runs([GOOD, POOR], to), lambda to: plot_changes(BEFORE, AFTER, to)])
 def test_pictures_are_pictures(draw: Callable[[Path], Path], suffix: str, tmp_path: Path) -> None:
     path = draw(tmp_path / "new" / f"figure{suffix}")
-    assert path.read_bytes().startswith(MAGIC[suffix])
+    assert path.read_bytes().startswith(MAGIC[suffix.lower()])
     assert path.stat().st_size > 5_000
     assert list(path.parent.iterdir()) == [path], "no draft is left"
-
-
-def test_an_svg_shows_runs_with_n(tmp_path: Path) -> None:
-    path = plot_runs([GOOD, POOR], tmp_path / "figure.svg")
-    assert "<svg" in path.read_text(encoding="utf-8")
-    assert {"good (n=12)", "poor (n=12)", "DR"} <= set(labels(path))
 
 
 def of(questions: str, name: str, n: int = 3) -> Run:
@@ -80,6 +74,7 @@ def test_the_best_is_on_top_whatever_is_best(tmp_path: Path) -> None:
     assert shown.index("f (n=2)") < shown.index("slow (n=2)")
     shown = labels(plot_runs([POOR, GOOD], tmp_path / "dr.svg"))
     assert shown.index("good (n=12)") < shown.index("poor (n=12)")
+    assert "DR" in shown
 
 
 @pytest.mark.parametrize("n", [1, 3])
@@ -132,7 +127,6 @@ def test_changes_that_cannot_be_drawn_are_told(draw: Callable[[Path], Path], tol
     ("name", "metric", "told"),
     [
         ("figure.jpg", "dr", r"figure.jpg: a plot is written as \.png, \.svg, \.pdf"),
-        ("figure", "dr", "is written as"),
         ("figure.png", "beauty", "no metric 'beauty'; there are disambig_f1, "),
         ("figure.png", "g_f1", "No run has the metric 'g_f1'"),
     ],
@@ -141,7 +135,3 @@ def test_mistakes_are_told_before_anything_is_written(name: str, metric: str, to
     with pytest.raises(PolyqaError, match=told):
         plot_runs([GOOD], tmp_path / name, metric=metric)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_capitals_in_the_suffix_are_fine(tmp_path: Path) -> None:
-    assert plot_runs([GOOD], tmp_path / "FIGURE.PNG").read_bytes().startswith(MAGIC[".png"])

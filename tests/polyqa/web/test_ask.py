@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import dspy
 import httpx
 import pytest
 from failing_engine import Failing
 from hanging_engine import Hanging
+from scripted_engine import scripted_lm
 from web_server import Web, web_server
 
 import polyqa
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.extractive import AsyncExtractiveEngine, ExtractiveEngine
+from polyqa.extractive import MODEL_NAME, ExtractiveEngine
 from polyqa.web.limits import WebLimits
 
 QUESTION = "When did Solaris come out?"
@@ -124,12 +124,6 @@ def test_what_is_no_json_is_refused(client: httpx.Client, text: str | bytes) -> 
     assert response.json()["error"]["kind"] == "bad_request"
 
 
-def engine_lm(engine: Any) -> dspy.LM:
-    return dspy.LM(
-        "polyqa/extractive", engine=engine, async_engine=AsyncExtractiveEngine(engine), cache=False, num_retries=0
-    )
-
-
 def test_a_model_that_fails_is_told_without_its_secrets(films: ColBERTIndex, caplog: pytest.LogCaptureFixture) -> None:
     failing = Failing(ExtractiveEngine(), "", RuntimeError("no route to http://10.0.0.1 with key sk-secret"))
     with web_server([films], lm=failing.lm()) as web, httpx.Client(base_url=web.base, timeout=120) as client:
@@ -169,7 +163,7 @@ def wait_until(holds: Callable[[], bool]) -> None:
 def test_a_question_too_many_is_told_when_to_come_again(films: ColBERTIndex, hanging: Hanging) -> None:
     limits = WebLimits(at_once=1, queue=1)
     with (
-        web_server([films], lm=engine_lm(hanging), limits=limits) as web,
+        web_server([films], lm=scripted_lm(hanging, MODEL_NAME), limits=limits) as web,
         httpx.Client(base_url=web.base, timeout=120) as client,
         ThreadPoolExecutor(2) as pool,
     ):
@@ -200,7 +194,7 @@ def test_a_question_too_many_is_told_when_to_come_again(films: ColBERTIndex, han
 
 def test_a_question_that_takes_too_long_is_given_up(films: ColBERTIndex, hanging: Hanging) -> None:
     limits = WebLimits(at_once=1, seconds=0.5)
-    with web_server([films], lm=engine_lm(hanging), limits=limits, programs=["rac"]) as web:
+    with web_server([films], lm=scripted_lm(hanging, MODEL_NAME), limits=limits, programs=["rac"]) as web:
         web.service.shelf.program("rac", "films")
         with httpx.Client(base_url=web.base, timeout=120) as client:
             slow = client.post("/ask", json={"question": QUESTION})
@@ -213,7 +207,7 @@ def test_a_question_that_takes_too_long_is_given_up(films: ColBERTIndex, hanging
 def test_who_goes_away_leaves_the_place_to_others(
     films: ColBERTIndex, hanging: Hanging, headers: dict[str, str]
 ) -> None:
-    with web_server([films], lm=engine_lm(hanging), limits=WebLimits(at_once=1), programs=["rac"]) as web:
+    with web_server([films], lm=scripted_lm(hanging, MODEL_NAME), limits=WebLimits(at_once=1), programs=["rac"]) as web:
 
         async def ask_and_go() -> None:
             async with httpx.AsyncClient(base_url=web.base, timeout=120) as client:
@@ -231,7 +225,7 @@ def test_who_goes_away_leaves_the_place_to_others(
 
 def test_a_stop_finishes_what_runs(films: ColBERTIndex, hanging: Hanging) -> None:
     with ThreadPoolExecutor(2) as pool:
-        with web_server([films], lm=engine_lm(hanging), programs=["rac"]) as web:
+        with web_server([films], lm=scripted_lm(hanging, MODEL_NAME), programs=["rac"]) as web:
             asking = pool.submit(httpx.post, f"{web.base}/ask", json={"question": QUESTION}, timeout=120)
             wait_until(lambda: hanging.hanging == 1)
             threading.Timer(0.5, hanging.released.set).start()
@@ -259,6 +253,8 @@ def test_a_question_back_and_its_choice(client: httpx.Client) -> None:
     back = client.post("/ask", json={**asked, "ask_back": True}).json()
     assert (back["asked_back"], back["answered"]) == (True, False)
     choices = back["clarification"]["choices"]
+    told = events(client.post("/ask", json={**asked, "choice": choices[1]}, headers=STREAM).text)
+    assert "step" not in [name for name, _ in told], "nothing is searched"
     chosen = client.post("/ask", json={**asked, "choice": choices[1]}).json()
     assert chosen["interpretations"] == [back["interpretations"][back["clarification"]["readings"][1]]]
     assert (chosen["calls"], chosen["asked_back"]) == (0, False)

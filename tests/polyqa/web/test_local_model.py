@@ -2,15 +2,13 @@
 
 import json
 
-import dspy
 import httpx
 import pytest
 from local_model import NAME, local_lm
-from scripted_engine import ScriptedEngine
+from scripted_engine import ScriptedEngine, scripted_lm
 from web_server import web_server
 
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.extractive import AsyncExtractiveEngine
 
 QUESTION = "When did Solaris come out?"
 
@@ -31,9 +29,8 @@ def test_it_answers_on_the_page_and_as_events(films: ColBERTIndex, streamed: boo
 @pytest.mark.parametrize("model", ["local/imitated", "hosted/imitated"])
 def test_its_replies_are_sent_as_they_are_written(films: ColBERTIndex, model: str) -> None:
     engine = ScriptedEngine(lambda prompt: {"answer": "It came out twice."})
-    lm = dspy.LM(model, engine=engine, async_engine=AsyncExtractiveEngine(engine), cache=False, num_retries=0)
     headers = {"accept": "text/event-stream"}
-    with web_server([films], lm=lm, programs=["closed-book"]) as web:
+    with web_server([films], lm=scripted_lm(engine, model), programs=["closed-book"]) as web:
         reply = httpx.post(f"{web.base}/ask", json={"question": QUESTION}, headers=headers, timeout=120)
     told = [event.split("\ndata: ") for event in reply.text.strip().split("\n\n") if event.startswith("event: ")]
     events = [(name.removeprefix("event: "), json.loads(data)) for name, data in told]

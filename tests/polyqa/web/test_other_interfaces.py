@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,6 @@ from web_server import Web
 
 import polyqa
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.extractive import embedded_lm
-from polyqa.web.mcp import mcp_server
-from polyqa.web.shelf import Shelf
 
 QUESTION = "When did Solaris come out?"
 ASKED: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
@@ -155,47 +153,32 @@ def test_the_description_has_examples_and_every_error(client: httpx.Client) -> N
     assert {"/search", "/api/search", "/v1/chat/completions", "/programs", "/indexes", "/health"} <= set(told["paths"])
 
 
-def tools_used(server: Any) -> dict[str, Any]:
-    async def use() -> dict[str, Any]:
-        async with Client(server) as client:
-            tools = (await client.list_tools()).tools
-            answer = await client.call_tool("ask", {"question": QUESTION, "program": "rac"})
-            found = await client.call_tool("search", {"query": QUESTION, "k": 2})
-            refused = await client.call_tool("ask", {"question": "", "program": "rac"})
-            unknown = await client.call_tool("search", {"query": "a", "index": "../x"})
-            return {
-                "tools": {tool.name: tool for tool in tools},
-                "answer": answer,
-                "found": found,
-                "refused": refused,
-                "unknown": unknown,
-            }
-
-    return asyncio.run(use())
-
-
-def check_tools(used: dict[str, Any]) -> None:
-    assert set(used["tools"]) == {"ask", "search"}
-    assert used["tools"]["ask"].input_schema["required"] == ["question"]
-    answer = used["answer"].structured_content
-    assert not used["answer"].is_error
-    assert "[1]" in answer["answer"]
-    assert {one["pid"] for one in answer["readings"]} <= {one["pid"] for one in answer["passages"]}
-    assert len(used["found"].structured_content["passages"]) == 2
-    for name, says in (("refused", "The question is empty"), ("unknown", "There is no index '../x'; there are films")):
-        assert used[name].is_error
-        assert says in used[name].content[0].text
-
-
-def test_an_assistant_uses_the_tools(films: ColBERTIndex) -> None:
-    check_tools(tools_used(mcp_server(Shelf(embedded_lm(), indexes=[films.path], programs=["rac"]))))
-
-
-def test_an_assistant_starts_the_command(films: ColBERTIndex, tmp_path: Path) -> None:
+def test_an_assistant_starts_the_command_and_uses_its_tools(films: ColBERTIndex, tmp_path: Path) -> None:
     words = ["-m", "polyqa", "serve", "--mcp", "--index", str(films.path), "--program", "rac"]
-    started = StdioServerParameters(command=sys.executable, args=words, cwd=str(tmp_path))
+    started = StdioServerParameters(command=sys.executable, args=words, cwd=str(tmp_path), env={**os.environ})
+
+    async def use(errors: Any) -> None:
+        async with Client(stdio_client(started, errlog=errors)) as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert set(tools) == {"ask", "search"}
+            assert tools["ask"].input_schema["required"] == ["question"]
+            asked: Any = await client.call_tool("ask", {"question": QUESTION, "program": "rac"})
+            assert not asked.is_error
+            answer = asked.structured_content
+            assert "[1]" in answer["answer"]
+            assert {one["pid"] for one in answer["readings"]} <= {one["pid"] for one in answer["passages"]}
+            found: Any = await client.call_tool("search", {"query": QUESTION, "k": 2})
+            assert len(found.structured_content["passages"]) == 2
+            for tool, given, says in (
+                ("ask", {"question": "", "program": "rac"}, "The question is empty"),
+                ("search", {"query": "a", "index": "../x"}, "There is no index '../x'; there are films"),
+            ):
+                refused: Any = await client.call_tool(tool, given)
+                assert refused.is_error
+                assert says in refused.content[0].text
+
     with (tmp_path / "errors.txt").open("w", encoding="utf-8") as errors:
-        check_tools(tools_used(stdio_client(started, errlog=errors)))
+        asyncio.run(use(errors))
     assert "Traceback" not in (tmp_path / "errors.txt").read_text(encoding="utf-8")
 
 

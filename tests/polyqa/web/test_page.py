@@ -14,11 +14,12 @@ from axe_playwright_python.sync_playwright import Axe
 from browser import chromium
 from hanging_engine import Hanging
 from playwright.sync_api import Browser, Locator, Page, Route, expect
+from scripted_engine import scripted_lm
 from web_server import Web, web_server
 
 import polyqa.web
 from polyqa.colbert_index import ColBERTIndex, build_index
-from polyqa.extractive import AsyncExtractiveEngine, ExtractiveEngine
+from polyqa.extractive import MODEL_NAME, ExtractiveEngine
 from polyqa.web.guard import Guard
 from polyqa.web.limits import WebLimits
 
@@ -540,8 +541,7 @@ def test_a_busy_server_is_asked_again_by_itself(films: ColBERTIndex, open_page: 
 
 def _hanging() -> tuple[Hanging, dspy.LM]:
     engine = Hanging(ExtractiveEngine(), after=0)
-    background = AsyncExtractiveEngine(engine)
-    return engine, dspy.LM("polyqa/extractive", engine=engine, async_engine=background, cache=False)
+    return engine, scripted_lm(engine, MODEL_NAME)
 
 
 def test_a_token_is_asked_for_once(films: ColBERTIndex, open_page: Open) -> None:
