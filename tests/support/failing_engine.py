@@ -30,8 +30,6 @@ class Failing:
         How many different prompts of that kind fail, always; all if not given.
     tries
         How many tries of each prompt fail.
-    finish_reason
-        Why the reply ended.
     after
         How many calls are answered well before.
 
