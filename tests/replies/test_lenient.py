@@ -20,11 +20,11 @@ from polyqa.replies import (
     parse_ambiguity_types,
     parse_answers,
     parse_interpretations,
-    parse_lines,
     parse_numbers,
     parse_questions,
     parse_yes_no,
 )
+from polyqa.replies.text import parse_lines
 from polyqa.signatures import ExtractInterpretations
 
 WON = ["Who won in 1998?", "Who won in 2002?"]

@@ -23,7 +23,8 @@ from polyqa.lm.attempts import CallLog
 from polyqa.lm.calls import complete_readings, drop_unfinished
 from polyqa.lm.fields import FORMS
 from polyqa.lm.long_answers import clean_reply
-from polyqa.replies import clean_answer, parse_lines, tells_nothing, types, without_thoughts
+from polyqa.replies import clean_answer, tells_nothing, types, without_thoughts
+from polyqa.replies.text import parse_lines
 
 _ROOT = Path(__file__).parents[2]
 _SIGNATURES = [
@@ -114,7 +115,7 @@ def test_an_adapter_raises_nothing_but_its_own_error(adapter: dspy.Adapter) -> N
                 pytest.fail(f"{type(error).__name__} of {signature.__name__} and {text!r}")
 
 
-@pytest.mark.parametrize("error", [IndexError, KeyError, TypeError, AttributeError, RecursionError, AssertionError])
+@pytest.mark.parametrize("error", [KeyError, RecursionError])
 def test_a_mistake_of_a_reader_is_a_reply_that_could_not_be_read(
     error: type[Exception], own_cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
