@@ -165,24 +165,16 @@ class Models:
         """Return the language model of the helping predictors; ``None`` if they ask the one that runs programs."""
         if not isinstance(self.helper_lm, str):
             return self.helper_lm
-        if self.helper_lm == MODEL_NAME:
-            return language_model(record=self.settings.record)
         more = {name: None for name, value in self.settings.more.items() if value is None and name in SAMPLED}
         sampling = {} if reasons(split_address(self.helper_lm)[0]) else replace(self.settings, more=more).sampling()
-        process = _of_the_process(self.settings.more, self.helper_lm)
-        return language_model(self.helper_lm, **self.settings.limits(), **sampling, **process)
+        return _with_limits(self.helper_lm, self.settings, sampling)
 
     def writing(self, answering: dspy.LM) -> dspy.LM:
         """Return the language model that writes instructions, by default the one that runs programs."""
         if not isinstance(self.prompt_lm, str):
             return self.prompt_lm or answering
-        if self.prompt_lm == MODEL_NAME:
-            return language_model(self.prompt_lm, api_base=self.api_base, record=self.settings.record)
         # Instructions are worth trying in several wordings: the optimizers' own temperature is 1.
-        process = _of_the_process(self.settings.more, self.prompt_lm)
-        return language_model(
-            self.prompt_lm, api_base=self.api_base, temperature=1.0, **self.settings.limits(), **process
-        )
+        return _with_limits(self.prompt_lm, self.settings, {"temperature": 1.0}, self.api_base)
 
 
 @lru_cache(maxsize=4)
@@ -371,10 +363,15 @@ def judge_model(name: str, settings: LMSettings = LMSettings()) -> dspy.LM:
 
     Of the settings only the limits and ``record`` count, and how a model on this machine runs.
     """
+    return _with_limits(name, settings, {} if reasons(split_address(name)[0]) else {"temperature": 0.0})
+
+
+def _with_limits(name: str, settings: LMSettings, sampling: Mapping[str, Any], api_base: str | None = None) -> dspy.LM:
+    """Return a language model that is asked with sampling of its own; the embedded engine heeds none, and no limits."""
     if split_address(name)[0] == MODEL_NAME:
-        return language_model(name, record=settings.record)
-    sampling = {} if reasons(split_address(name)[0]) else {"temperature": 0.0}
-    return language_model(name, **settings.limits() | sampling | _of_the_process(settings.more, name))
+        return language_model(name, api_base=api_base, record=settings.record)
+    own = {**settings.limits(), **sampling, **_of_the_process(settings.more, name)}
+    return language_model(name, api_base=api_base, **own)
 
 
 def _check_reasoning(name: str, settings: Mapping[str, Any]) -> None:

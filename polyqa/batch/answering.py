@@ -353,25 +353,18 @@ def _opened(
             yield ledger, outcomes
 
 
-def _by_new_ids(lines: Mapping[str, dict[str, Any]], asked: Sequence[Asked]) -> dict[str, dict[str, Any]]:
+def _by_new_ids(lines: dict[str, dict[str, Any]], asked: Sequence[Asked]) -> dict[str, dict[str, Any]]:
     """Return lines by the ids that their questions have now; whose id is another question's now has ``-earlier``."""
-    free = {id: str(line["question"]) for id, line in lines.items()}
-    ids: dict[str, str] = {}  # new to old
+    # New ids to old ones.
+    ids = {one.id: one.id for one in asked if one.id in lines and lines[one.id]["question"] == one.question}
+    moved = {lines[id]["question"]: id for id in reversed(lines) if id not in ids and not _failed(lines[id])}
     for one in asked:
-        if free.get(one.id) == one.question:
-            ids[one.id] = one.id
-            del free[one.id]
-    old_ids: dict[str, str] = {}
-    for id, question in free.items():
-        if not _failed(lines[id]):
-            old_ids.setdefault(question, id)
-    for one in asked:
-        if one.id not in ids and (old := old_ids.pop(one.question, None)) is not None:
-            ids[one.id] = old
-            del free[old]
+        if one.id not in ids and one.question in moved:
+            ids[one.id] = moved.pop(one.question)
     taken = {one.id for one in asked}
+    asked_for = {*ids.values()}
     kept: dict[str, str] = {}
-    for old in free:
+    for old in (id for id in lines if id not in asked_for):
         new = old
         while new in taken:
             new += "-earlier"

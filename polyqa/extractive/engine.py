@@ -154,9 +154,6 @@ class ExtractiveEngine:
         """Return the events of the whole reply; nothing is known earlier."""
         return response_to_events(self.complete(request))
 
-    def close(self) -> None:
-        """Do nothing: the engine holds no connection."""
-
     def unheeded(self, signature: type[dspy.Signature]) -> tuple[str, ...]:
         """Return the sentences of a signature's instructions that this engine does not obey.
 
@@ -229,9 +226,6 @@ class InThread:
         """Yield the events of a reply, which is there as a whole."""
         for event in response_to_events(await self.complete(request)):
             yield event
-
-    async def aclose(self) -> None:
-        """Do nothing: the engine holds no connection."""
 
     def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self

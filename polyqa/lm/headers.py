@@ -51,13 +51,11 @@ def escape(text: str, names: Sequence[str]) -> str:
     >>> escape("## answer", ["answer"])
     '\\## answer'
     """
-    return _dresses(tuple(names)).data.sub(r"\\", text) if names else text
+    return _dresses(tuple(names)).data.sub(r"\\", text)
 
 
 def unescape(text: str, names: Sequence[str]) -> str:
     """Undo `escape`."""
-    if not names:
-        return text
     data = _dresses(tuple(names)).data
     return "\n".join(line[1:] if line.startswith("\\") and data.match(line) else line for line in text.split("\n"))
 
@@ -104,10 +102,10 @@ def sections(
     """
     if not hints:
         return {}
-    fenced = _FENCED.match(text)
-    if fenced and any(_heads(pattern, fenced[1], hints, text_fields) for pattern in _dresses(tuple(hints))[:3]):
-        text = fenced[1]
     dresses = _dresses(tuple(hints))
+    fenced = _FENCED.match(text)
+    if fenced and any(_heads(pattern, fenced[1], hints, text_fields) for pattern in dresses[:3]):
+        text = fenced[1]
     heads: list[_Head] = []
     for pattern in dresses[:3]:
         more = _heads(pattern, text, hints, text_fields)

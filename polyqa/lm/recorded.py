@@ -25,7 +25,7 @@ import zlib
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from itertools import count
@@ -101,8 +101,7 @@ class RecordedRequest:
     @cached_property
     def key(self) -> str:
         """SHA-256 of the request as JSON with sorted names, in hex digits."""
-        parts = {"model": self.model, "settings": self.settings, "messages": self.messages}
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -135,11 +134,10 @@ class RecordedReply:
 
     def line(self) -> str:
         """Return the record as a line of the file."""
-        asked = {name.name: getattr(self.request, name.name) for name in fields(self.request)}
         said = {"reply": self.reply, "finish": self.finish, "usage": self.usage, "seconds": self.seconds}
         if self.tokens:
             said["tokens"] = self.tokens
-        return json_line({"key": self.request.key, **asked, **said})
+        return json_line({"key": self.request.key, **asdict(self.request), **said})
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> "RecordedReply":
@@ -504,9 +502,6 @@ class RecordedEngine:
         """Yield the events of a reply, word by word; what was asked for just now was streamed by its own model."""
         yield from _events(self.complete(request))
 
-    def close(self) -> None:
-        """Do nothing: the engine holds no connection."""
-
     def dump_state(self) -> dict[str, str]:
         """Return where the recording is; the language model is not saved."""
         return {"path": str(self.recording.path)}
@@ -563,9 +558,6 @@ class AsyncRecordedEngine(RecordedEngine):
         for event in _events(await self.complete(request)):
             yield event
 
-    async def aclose(self) -> None:
-        """Do nothing: the engine holds no connection."""
-
 
 def _events(response: Response) -> Iterator[Any]:
     """Yield the events of a reply; DSPy's listeners hear nothing of a field that comes in one piece."""
@@ -580,14 +572,13 @@ def _events(response: Response) -> Iterator[Any]:
 def _telling(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that tell replies apart.
 
-    A top_p of 1 changes no reply and stands in older recordings only. Of a grammar only that there is one counts: it is
-    made from the prompt's signature, and a better one need not make a recording worthless.
+    Of a grammar only that there is one counts: it is made from the prompt's signature, and a better one need not make a
+    recording worthless.
     """
-    kept = {name: value for name, value in settings.items() if (name, value) != ("top_p", 1)}
-    extensions = dict(kept.get("extensions") or {})
-    if "grammar" in (metadata := extensions.get("metadata") or {}):
-        kept["extensions"] = {**extensions, "metadata": {**metadata, "grammar": True}}
-    return kept
+    extensions = settings.get("extensions") or {}
+    if "grammar" not in (metadata := extensions.get("metadata") or {}):
+        return dict(settings)
+    return {**settings, "extensions": {**extensions, "metadata": {**metadata, "grammar": True}}}
 
 
 def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTracker, seconds: float) -> RecordedReply:
@@ -692,36 +683,24 @@ def recorded(path: str | Path, lm: dspy.LM | None = None, *, model: str | None =
         several models or another one.
     """
     path = Path(path)
-    if lm is not None:
-        recording = Recording(path)
-        pack(path)  # a folder that cannot be written should cost no call
-        inner = {name: value for name, value in lm.kwargs.items() if name not in CLIENT_KEYS}
-        kept: frozenset[str] = getattr(lm, "polyqa_keeps", frozenset())
-        described = _described(lm)
-        replaying = RecordedLM(
-            recording,
-            str(lm.model),
-            lm,
-            abilities=described["abilities"],
-            model_type=lm.model_type,
-            **(inner | settings),
-        )
-        keep(replaying, {*kept, *settings})
-        return replaying
     recording = Recording(path)
-    names = sorted({record.request.model for record in recording})
-    if not names:
-        raise PolyqaError(f"{path} has no recorded replies. Record some: --lm NAME --record {path}.")
-    if (model is None and len(names) > 1) or (model is not None and model not in names):
-        raise PolyqaError(
-            f"{path} has replies of {', '.join(names)}. Name one: --lm recorded/{path}@{names[0]}, in Python "
-            f"model={names[0]!r}."
-        )
-    name = model or names[0]
-    described = recording.models.get(name) or _Described().model_dump()
-    base = described["settings"] | settings
-    replaying = RecordedLM(
-        recording, name, abilities=described["abilities"], model_type=described["model_type"], **base
-    )
+    if lm is not None:
+        pack(path)  # a folder that cannot be written should cost no call
+        name, described = str(lm.model), _described(lm)
+        base = {name: value for name, value in lm.kwargs.items() if name not in CLIENT_KEYS}
+    else:
+        names = sorted({record.request.model for record in recording})
+        if not names:
+            raise PolyqaError(f"{path} has no recorded replies. Record some: --lm NAME --record {path}.")
+        if (model is None and len(names) > 1) or (model is not None and model not in names):
+            raise PolyqaError(
+                f"{path} has replies of {', '.join(names)}. Name one: --lm recorded/{path}@{names[0]}, in Python "
+                f"model={names[0]!r}."
+            )
+        name = model or names[0]
+        described = recording.models.get(name) or _Described().model_dump()
+        base = described["settings"]
+    abilities, model_type = described["abilities"], described["model_type"]
+    replaying = RecordedLM(recording, name, lm, abilities=abilities, model_type=model_type, **(base | settings))
     keep(replaying, {*described["kept"], *settings})
     return replaying

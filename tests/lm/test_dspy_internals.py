@@ -48,6 +48,7 @@ def test_no_language_model_is_called_with_messages() -> None:
     calling = {
         name
         for name, text in SOURCES.items()
+        if "messages=" in text
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call)
         and any(keyword.arg == "messages" for keyword in node.keywords)
@@ -58,7 +59,7 @@ def test_no_language_model_is_called_with_messages() -> None:
 
 def test_no_language_model_has_a_forward_of_its_own() -> None:
     for name, text in SOURCES.items():
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(ast.parse(text)) if "forward" in text else ():
             if isinstance(node, ast.ClassDef) and any(ast.unparse(base).endswith("LM") for base in node.bases):
                 methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef)}
                 assert not methods & {"forward", "aforward"}, f"{name}: {node.name}"

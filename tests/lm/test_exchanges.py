@@ -18,10 +18,12 @@ from polyqa.lm.exchanges import exchanging
 from polyqa.signatures import VerifyInterpretation
 
 Ask = Callable[[dspy.Predict], Any]
-pytestmark = pytest.mark.usefixtures("own_cache")
 GIVEN = {"passages": ["Titanic | A film of 1997."], "question": "When did Titanic come out?"}
-ADAPTERS = [LeanAdapter(), dspy.ChatAdapter(), dspy.JSONAdapter()]
-SAYS_YES = {"LeanAdapter": "Yes", "ChatAdapter": "[[ ## answerable ## ]]\nYes", "JSONAdapter": '{"answerable": "Yes"}'}
+SAYS_YES = {
+    LeanAdapter: "Yes",
+    dspy.ChatAdapter: "[[ ## answerable ## ]]\nYes",
+    dspy.JSONAdapter: '{"answerable": "Yes"}',
+}
 
 
 def called(predict: dspy.Predict) -> Any:
@@ -63,33 +65,34 @@ def remote(server: Server, kind: type[dspy.LM] = dspy.LM, **settings: Any) -> ds
     return kind("openai/test", api_base=server.base, api_key="none", **settings)
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: type(adapter).__name__)
 @pytest.mark.parametrize(  # every two of them together
-    ("ask", "kind", "process"),
+    ("ask", "kind", "adapter", "process"),
     [
-        (called, dspy.LM, "the same"),
-        (awaited, dspy.LM, "a later one"),
-        (called, BoundedLM, "a later one"),
-        (awaited, BoundedLM, "the same"),
+        (called, dspy.LM, LeanAdapter, "the same"),
+        (awaited, BoundedLM, LeanAdapter, "a later one"),
+        (called, BoundedLM, dspy.ChatAdapter, "the same"),
+        (awaited, dspy.LM, dspy.ChatAdapter, "a later one"),
+        (called, dspy.LM, dspy.JSONAdapter, "a later one"),
+        (awaited, BoundedLM, dspy.JSONAdapter, "the same"),
     ],
 )
 def test_an_unreadable_reply_is_asked_for_again_and_a_readable_one_is_kept(
     ask: Ask,
     kind: type[dspy.LM],
-    adapter: dspy.Adapter,
+    adapter: type[dspy.Adapter],
     process: str,
     replies: Replies,
     server: Server,
     own_cache: Cache,
 ) -> None:
     predict = dspy.Predict(VerifyInterpretation)
-    with dspy.context(lm=remote(server, kind, temperature=0.5), adapter=adapter):
+    with dspy.context(lm=remote(server, kind, temperature=0.5), adapter=adapter()):
         with pytest.raises(AdapterParseError), exchanging():
             ask(predict)
         sent = len(server.requests)
         if process == "a later one":
             own_cache.reset_memory_cache()
-        replies.text = SAYS_YES[type(adapter).__name__]
+        replies.text = SAYS_YES[adapter]
         with exchanging():
             assert ask(predict).answerable == "Yes"
         assert len(server.requests) == sent + 1
@@ -144,16 +147,3 @@ def test_a_request_of_dspy_3_5_is_forgotten_and_known_to_break_off(replies: Repl
     assert (exchange.cut, exchange.reply) == (True, "Bananas.")
     lm(request)
     assert len(server.requests) == 2
-
-
-def test_callbacks_of_the_caller_stay(server: Server, replies: Replies) -> None:
-    seen = []
-
-    class Seeing(dspy.utils.callback.BaseCallback):
-        def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
-            seen.append(outputs)
-
-    replies.text = "Yes"
-    with dspy.context(lm=remote(server), adapter=LeanAdapter(), callbacks=[Seeing()]), exchanging():
-        dspy.Predict(VerifyInterpretation)(**GIVEN)
-    assert seen == [["Yes"]]

@@ -72,7 +72,7 @@ def grammar_of(signature: type[dspy.Signature], **inputs: Any) -> str:
 
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("signature", SIGNATURES, ids=lambda signature: signature.__name__)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], data: st.DataObject) -> None:
     counts = st.lists(st.just("A | B."), max_size=12)

@@ -21,7 +21,6 @@ from polyqa.lm.recorder import (
     listening,
     recording,
     reply_text,
-    usage_here,
 )
 from polyqa.programs import ClosedBook
 from polyqa.programs.base import Program
@@ -295,14 +294,6 @@ def test_a_request_of_dspy_3_5_is_recorded_like_messages() -> None:
     assert call.messages == [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Who?"}]
     assert call.reply == reply.message.text == answer("")
     assert costs(recorder) == (1, 7, 3)
-
-
-def test_what_counts_here_is_known() -> None:
-    usage = Usage()
-    assert usage_here() is None
-    with counting(usage):
-        assert usage_here() is usage
-    assert usage_here() is None
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,8 @@ def test_an_error_tells_status_address_and_what_to_do(
 
 @pytest.mark.parametrize("name", ["openai/connect-7b", "openai/api-key-timeout", "openai/unauthorized"])
 def test_words_in_a_name_or_message_do_not_choose_what_is_said(name: str) -> None:
-    with serve_bytes(lambda: [_refusal(name)]) as server:
-        text, _ = explain(_raised(model(name, server.base)))
+    with serve_bytes(lambda: [_refusal(name)]) as base:
+        text, _ = explain(_raised(model(name, base)))
     assert "the server refused the request (400 from " in text
     assert "the upstream model refused" in text
     assert "cannot be reached" not in text
@@ -138,8 +138,8 @@ def test_words_in_a_name_or_message_do_not_choose_what_is_said(name: str) -> Non
 
 @pytest.mark.parametrize("body", [b"<html><body>It works!</body></html>", b'{"id": "chatcmpl-1", "choices": ['])
 def test_a_page_or_half_a_reply_is_told_in_one_line_with_what_to_do(body: bytes) -> None:
-    with serve_bytes(lambda: [b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body]) as server:
-        text, code = explain(_raised(model("openai/m", server.base)))
+    with serve_bytes(lambda: [b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body]) as base:
+        text, code = explain(_raised(model("openai/m", base)))
     assert code == 2
     assert text.startswith(
         "[openai/m] what the server sent is no reply of a language model (200 from http://127.0.0.1:"
@@ -264,8 +264,8 @@ def test_a_streamed_call_has_a_deadline(provider: str, dripping: bool, awaits: b
     def say() -> Any:
         return drip(b": alive\n\n", 0.1) if dripping else [b"HTTP/1.1 200 OK\r\n"]
 
-    with serve_bytes(say) as server:
-        lm = polyqa.language_model(f"{provider}/{uuid.uuid4().hex}", api_base=server.base, timeout=0.5, api_key="none")
+    with serve_bytes(say) as base:
+        lm = polyqa.language_model(f"{provider}/{uuid.uuid4().hex}", api_base=base, timeout=0.5, api_key="none")
         started = time.monotonic()
         with pytest.raises((CallTimeoutError, ExceptionGroup)) as raised:
             asyncio.run(ask(lm))

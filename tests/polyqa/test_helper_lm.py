@@ -56,19 +56,24 @@ def helper() -> Iterator[tuple[dspy.LM, Watching]]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_only_the_deciding_calls_are_the_helpers(name: str, helper: tuple[dspy.LM, Watching]) -> None:
-    program, (lm, engine) = polyqa.load(name), helper
-    if name in WITHOUT:
-        with pytest.raises(PolyqaError, match="has no call that a helper could make"):
-            give_helper(program, lm)
-        return
+def test_only_the_deciding_calls_are_the_helpers(name: str) -> None:
+    program = polyqa.load(name)
+    helping = helping_predictors(program)
+    assert bool(helping) == (name not in WITHOUT)
+    told = {"answer", "interpretations", "interpretation", "short_answer", "segment", "refinements"}
+    for call, predictor in program.named_predictors():
+        assert call not in helping or not told & predictor.signature.output_fields.keys()
+
+
+def test_the_helper_is_asked_what_it_may_be_asked(helper: tuple[dspy.LM, Watching]) -> None:
+    program, (lm, engine) = polyqa.load("diva"), helper
     give_helper(program, lm)
     assert own_lms(program) == dict.fromkeys(helping_predictors(program), lm)
     result = polyqa.ask(TITANIC, program=program)
     assert result.helper_lm == result.to_dict()["helper_lm"] == lm.model
-    assert engine.fields
-    told = {"answer", "interpretations", "interpretation", "short_answer", "segment", "refinements"}
-    assert not told & engine.fields
+    assert engine.fields == {"ambiguity_types", "reason", "pseudo_interpretations", "answered"}
+    with pytest.raises(PolyqaError, match="has no call that a helper could make"):
+        give_helper(polyqa.load("rac"), lm)
 
 
 def test_by_name_at_an_address() -> None:
@@ -112,24 +117,11 @@ def test_no_file_brings_a_language_model_or_takes_it_away(helper: tuple[dspy.LM,
     assert set(own_lms(program)) == {"classify", "infer", "verify"}
 
 
-@pytest.mark.parametrize(
-    "recipe",
-    [
-        Recipe(name="labels", optimizer="labels"),
-        Recipe(
-            name="few", optimizer="BootstrapFewShot", settings={"max_bootstrapped_demos": 1, "max_labeled_demos": 1}
-        ),
-        Recipe(
-            name="search",
-            optimizer="BootstrapFewShotWithRandomSearch",
-            settings={"num_candidate_programs": 1, "max_bootstrapped_demos": 1, "max_labeled_demos": 1},
-        ),
-    ],
-    ids=lambda recipe: recipe.name,
-)
-def test_compiling_keeps_it(recipe: Recipe, helper: tuple[dspy.LM, Watching], tmp_path: Path) -> None:
+def test_compiling_keeps_it(helper: tuple[dspy.LM, Watching], tmp_path: Path) -> None:
     """Each verification of each candidate is the helper's, though DSPy's copies have no language model."""
     lm, helping = helper
+    few = {"num_candidate_programs": 1, "max_bootstrapped_demos": 1, "max_labeled_demos": 1}
+    recipe = Recipe(name="search", optimizer="BootstrapFewShotWithRandomSearch", settings=few)
     engine = Watching()
     with serve(engine) as answering:
         made = polyqa.compile(

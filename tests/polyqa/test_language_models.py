@@ -11,7 +11,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME
 from polyqa.language_models import REASONING_TOKENS, judge_model
 from polyqa.lm.assigned import sampling
-from polyqa.lm.sampling import DEFAULT_SAMPLING, reasons
+from polyqa.lm.sampling import DEFAULT_SAMPLING
 
 PLAIN, THINKING = "openai/gpt-4o-mini", "openai/gpt-5-mini"
 DEFAULTS, THOUGHTS = dict(DEFAULT_SAMPLING), {"max_completion_tokens": REASONING_TOKENS}
@@ -71,10 +71,6 @@ def test_every_model_is_recorded_under_its_own_name(tmp_path: Path) -> None:
 def test_a_judge_that_reasons_is_asked_with_no_temperature() -> None:
     assert sampling(judge_model(THINKING)) == THOUGHTS
     assert sampling(judge_model(PLAIN)) == {**DEFAULTS, "temperature": 0.0}
-
-
-def test_dspy_tells_which_models_reason() -> None:
-    assert [reasons(name) for name in (THINKING, "openai/o1", PLAIN)] == [True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import gzip
 import json
 import random
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from polyqa.lm.calls import complete_readings, drop_unfinished
 from polyqa.lm.fields import FORMS
 from polyqa.lm.long_answers import clean_reply
 from polyqa.replies import clean_answer, tells_nothing, types, without_thoughts
+from polyqa.replies.text import parse_lines
 
 _ROOT = Path(__file__).parents[2]
 _SIGNATURES = [
@@ -37,7 +39,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "thoughts": without_thoughts,
     "refusal": tells_nothing,
     "complete readings": complete_readings,
+    "lines": parse_lines,
 }
+_DEEP = "".join(f'{{"{number}": ' for number in range(3_000))  # no loop, which would be shortened
 _INSERTED = (
     *"|[](){}<>:;,.?!*_`\"'\\/#-–—=&%\n\t 0123456789²١Ⅷ½\x00\ud800\u202e\u200b😀",
     *("1. ", " | ", "[1]", "[999999999999]", "|\n", "##", "\n## answer\n", "[[ ## answer ## ]]", "```", "```json\n"),
@@ -69,6 +73,7 @@ def mutants(texts: list[str], count: int, seed: int = 0) -> Iterator[str]:
         yield text
 
 
+@cache
 def recorded() -> list[str]:
     """Every reply of the local model that the project ships, to calls of all kinds."""
     files = [*_ROOT.glob("compiled/*/*.jsonl.gz"), *_ROOT.glob("lessons/*.jsonl.gz")]
@@ -84,7 +89,7 @@ def written(signature: type[dspy.Signature], adapter: dspy.Adapter) -> str:
 @pytest.mark.parametrize("name", _READERS)
 def test_a_reader_raises_nothing_but_its_own_error(name: str) -> None:
     usual = [reply.text for reply in replies(200)] + recorded()
-    for text in mutants(usual, 1_000):
+    for text in ("", _DEEP, *mutants(usual, 1_000)):
         try:
             _READERS[name](text)
         except ValueError:
@@ -110,7 +115,7 @@ def test_an_adapter_raises_nothing_but_its_own_error(adapter: dspy.Adapter) -> N
                 pytest.fail(f"{type(error).__name__} of {signature.__name__} and {text!r}")
 
 
-@pytest.mark.parametrize("error", [IndexError, KeyError, TypeError, AttributeError, RecursionError, AssertionError])
+@pytest.mark.parametrize("error", [KeyError, RecursionError])
 def test_a_mistake_of_a_reader_is_a_reply_that_could_not_be_read(
     error: type[Exception], own_cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:

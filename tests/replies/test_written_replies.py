@@ -76,32 +76,20 @@ def test_abstentions_in_any_dress_are_nothing(text: str) -> None:
     [
         *("None of the Above", "Unknown Pleasures", "No", "Nullarbor Plain", "The Unanswered Question", "3.", "(1)"),
         *("None (the film)", "Null Island", "No Answers in Genesis", "I Don't Know How to Love Him", "not guilty"),
+        *("I'm Sorry", '"I\'m Sorry" is a song', "I Can't Help Myself", "Sorry, Wrong Number", "Not Fade Away"),
     ],
 )
 def test_names_that_begin_alike_are_answers(text: str) -> None:
     assert not is_null(text)
     assert not looks_like_refusal(text)
-
-
-@pytest.mark.parametrize("text", ["I'm Sorry", '"I\'m Sorry" is a song', "I Can't Help Myself", "Sorry, Wrong Number"])
-def test_titles_are_no_refusals(text: str) -> None:
-    assert not looks_like_refusal(text)
+    (reading,) = parse_interpretations(f"DQ 1: What is it called?\nDA 1: {text}")
+    assert reading.answer == text
 
 
 def test_a_block_of_thoughts_that_never_ends_leaves_nothing() -> None:
     assert without_thoughts("Yes<think>or") == "Yes"
     with pytest.raises(ValueError, match="nothing but thoughts: '<think>Which "):
         parse_interpretations("<think>Which film?")
-
-
-@pytest.mark.parametrize(
-    "answer",
-    ["None of the Above", "Unknown Pleasures", "No", "Nullarbor Plain", "The Unanswered Question", "Not Fade Away"],
-)
-def test_names_that_begin_like_nothing_are_answers(answer: str) -> None:
-    assert not is_null(answer)
-    (reading,) = parse_interpretations(f"DQ 1: What is it called?\nDA 1: {answer}")
-    assert reading.answer == answer
 
 
 def test_plausible_replies_by_another_author_are_read() -> None:

@@ -38,8 +38,6 @@ class Server:
     times: list[float] = field(default_factory=list)
     """When each request came, as of `time.monotonic`."""
     most_at_once: int = 0
-    closed_early: int = 0
-    """Replies that could not be sent, as who asked had closed the connection."""
 
 
 def completion(text: str | None, finish_reason: str = "stop") -> str:
@@ -110,8 +108,6 @@ def serve(
             finally:
                 with lock:
                     running -= 1
-            with lock:
-                state.closed_early += self._is_closed()
             self.send_response(status)
             self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(data)))
@@ -126,14 +122,6 @@ def serve(
                     if over.wait(drip):
                         return
                     self.wfile.write(bytes([byte]))
-
-        def _is_closed(self) -> bool:
-            try:
-                return not self.connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-            except BlockingIOError:  # nothing to read: open
-                return False
-            except ConnectionError:
-                return True
 
         def _reset(self) -> None:
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

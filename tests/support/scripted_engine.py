@@ -91,9 +91,6 @@ class ScriptedEngine:
     def stream(self, request: Request) -> Any:
         return response_to_events(self.complete(request))
 
-    def close(self) -> None:
-        pass
-
     def asked(self, output: str) -> list[Prompt]:
         """Return the prompts that asked for an output field."""
         return [prompt for prompt in self.seen if output in prompt.output_fields]
