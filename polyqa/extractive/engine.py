@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import dspy
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
@@ -11,7 +11,8 @@ from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, re
 from polyqa import signatures
 from polyqa.base.values import Passage
 from polyqa.lm.client import RecentLM
-from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, EMBEDDED_WRITER, Encoder, Reader, Writer
+from polyqa.lm.recorder import messages_of
+from polyqa.models import Encoder, Reader, Writer
 from polyqa.signatures.lookup import find_by_fields
 
 from .ambiguity import infer_pseudo_interpretations, relax_query, rewrite_query, type_ambiguity
@@ -139,7 +140,7 @@ class ExtractiveEngine:
             prompt = replace(prompt, clauses=heard.clauses)
         text = render_reply(prompt, skill(prompt, self.models))
         usage = Usage(
-            input_tokens=sum(self._count(content) for _, content in messages),
+            input_tokens=sum(self._count(message["content"]) for message in messages),
             output_tokens=self._count(text),
         )
         return Response(
@@ -188,9 +189,9 @@ class ExtractiveEngine:
     def load_state(cls, state: dict[str, str]) -> "ExtractiveEngine":
         """Make the engine that `dump_state` described."""
         return cls(
-            Encoder(state.get("encoder", EMBEDDED_ENCODER)),
-            Reader(state.get("reader", EMBEDDED_READER), precision="auto", memory=20_000),
-            Writer(state.get("writer", EMBEDDED_WRITER)),
+            Encoder(state["encoder"]),
+            Reader(state["reader"], precision="auto", memory=20_000),
+            Writer(state["writer"]),
         )
 
     def __deepcopy__(self, memo: dict[int, object]) -> "ExtractiveEngine":
@@ -215,8 +216,8 @@ def _skill(prompt: Prompt, task: Task | None) -> Skill:
     return skill
 
 
-class InThread:
-    """An engine that runs in this process, for ``async_engine=``: the work is done in a thread, the loop stays free."""
+class AsyncExtractiveEngine:
+    """The same engine for ``async_engine=``: the work is done in a thread, the loop stays free."""
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -233,13 +234,6 @@ class InThread:
     async def aclose(self) -> None:
         """Do nothing: the engine holds no connection."""
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self
-
-
-class AsyncExtractiveEngine(InThread):
-    """The same engine for ``async_engine=``."""
-
     def dump_state(self) -> dict[str, str]:
         """See `ExtractiveEngine.dump_state`."""
         return self.engine.dump_state()
@@ -248,6 +242,9 @@ class AsyncExtractiveEngine(InThread):
     def load_state(cls, state: dict[str, str]) -> "AsyncExtractiveEngine":
         """See `ExtractiveEngine.load_state`."""
         return cls(ExtractiveEngine.load_state(state))
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "AsyncExtractiveEngine":
+        return self
 
 
 def embedded_lm(engine: ExtractiveEngine | None = None, **settings: Any) -> Any:
@@ -268,10 +265,3 @@ def embedded_lm(engine: ExtractiveEngine | None = None, **settings: Any) -> Any:
         async_engine=AsyncExtractiveEngine(engine),
         **{"cache": False, "num_retries": 0, **settings},
     )
-
-
-def messages_of(request: Request) -> list[tuple[str, str]]:
-    """Return the messages of a request as pairs of role and text, the system message first."""
-    system = request.system
-    head = "" if system is None else system if isinstance(system, str) else "".join(p.text for p in system)
-    return [("system", head), *((message.role, message.text or "") for message in request.messages)]

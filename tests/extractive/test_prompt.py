@@ -70,9 +70,12 @@ VALUES: dict[str, Any] = {
 
 def rendered(
     style: str, signature: type[dspy.Signature], demos: Sequence[Mapping[str, Any]], inputs: dict[str, Any]
-) -> list[tuple[str, str]]:
-    messages = ADAPTERS[style].format(signature, [dict(demo) for demo in demos], dict(inputs))
-    return [(message["role"], message["content"]) for message in messages]
+) -> list[dict[str, Any]]:
+    return ADAPTERS[style].format(signature, [dict(demo) for demo in demos], dict(inputs))
+
+
+def turn(role: str, content: str) -> dict[str, str]:
+    return {"role": role, "content": content}
 
 
 def read_back(name: str, text: str) -> Any:
@@ -245,14 +248,14 @@ def test_odd_text_in_other_fields_is_read_back(texts: dict[str, str], style: str
     "messages",
     [
         [],
-        [("user", "Who won?")],
-        [("system", "You are a helpful assistant."), ("user", "Who won?")],
+        [turn("user", "Who won?")],
+        [turn("system", "You are a helpful assistant."), turn("user", "Who won?")],
         rendered("chat", AnswerClosedBook, [], {"question": "Who won?"})[:1],
-        [*rendered("chat", AnswerClosedBook, [], {"question": "Who won?"}), ("assistant", "She won.")],
+        [*rendered("chat", AnswerClosedBook, [], {"question": "Who won?"}), turn("assistant", "She won.")],
     ],
     ids=["nothing", "no system message", "another system message", "no user message", "an answer at the end"],
 )
-def test_other_messages_are_no_prompt(messages: list[tuple[str, str]]) -> None:
+def test_other_messages_are_no_prompt(messages: list[dict[str, str]]) -> None:
     with pytest.raises(
         PromptError, match="not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter"
     ):
@@ -261,12 +264,12 @@ def test_other_messages_are_no_prompt(messages: list[tuple[str, str]]) -> None:
 
 def test_a_developer_message_is_a_system_message() -> None:
     messages = rendered("chat", AnswerClosedBook, [], {"question": "Who won?"})
-    assert parse_prompt([("developer", messages[0][1]), *messages[1:]]) == parse_prompt(messages)
+    assert parse_prompt([turn("developer", messages[0]["content"]), *messages[1:]]) == parse_prompt(messages)
 
 
 def test_a_demo_whose_reply_cannot_be_read_has_no_outputs() -> None:
     messages = rendered("chat", AnswerClosedBook, [], {"question": "Who won?"})
-    shown = [("user", "[[ ## question ## ]]\nWho lost?"), ("assistant", "I do not know.")]
+    shown = [turn("user", "[[ ## question ## ]]\nWho lost?"), turn("assistant", "I do not know.")]
     prompt = parse_prompt([messages[0], *shown, messages[1]])
     assert prompt.demos == (Demo({"question": "Who lost?"}, {}),)
 
@@ -360,7 +363,7 @@ def test_a_reply_is_read_back_as_a_demo(style: str) -> None:
     outputs = {"reason": "Two films.", "ambiguity_types": ["AmbSub"]}
     messages = rendered(style, TypeAmbiguity, [], {"question": "Which one?"})
     reply = render_reply(parse_prompt(messages), outputs)
-    (demo,) = parse_prompt([*messages, ("assistant", reply), messages[-1]]).demos
+    (demo,) = parse_prompt([*messages, turn("assistant", reply), messages[-1]]).demos
     assert as_values(demo.outputs) == outputs
 
 
