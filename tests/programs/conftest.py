@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import dspy
@@ -14,7 +15,7 @@ from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.metrics.gold import Question, Reading
 from polyqa.models import Encoder, Reader
 from polyqa.programs.registry import needs_questions
-from polyqa.questions import build_questions, locally
+from polyqa.questions import build_questions, generate_questions
 
 Parts = tuple[FusedRetriever, BiEncoderReranker]
 
@@ -53,7 +54,8 @@ def bridges(encoder: Encoder, engine: ExtractiveEngine, tmp_path_factory: pytest
     """Six passages with their questions in the default place."""
     passages = [Passage(pid=pid, title=title, text=text) for pid, title, text in _BRIDGES]
     index = build_index(passages, tmp_path_factory.mktemp("indexes") / "bridges", encoder=encoder, progress=False)
-    build_questions(index, locally(embedded_lm(engine), Reader(), 1), encoder=encoder)
+    generate = partial(generate_questions, lm=embedded_lm(engine), reader=Reader(), threads=1)
+    build_questions(index, generate, encoder=encoder)
     return index
 
 
