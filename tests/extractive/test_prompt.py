@@ -111,20 +111,12 @@ def as_values(fields: Mapping[str, str]) -> dict[str, Any]:
 
 @every_style
 @every_signature
-def test_a_prompt_without_demos(style: str, signature: type[dspy.Signature]) -> None:
-    values = values_of(signature)
-    prompt = parse_prompt(rendered(style, signature, [], values))
+def test_inputs_and_complete_demos_in_their_order(style: str, signature: type[dspy.Signature]) -> None:
+    demos, values = [values_of(signature, f" ({number})") for number in range(3)], values_of(signature)
+    assert parse_prompt(rendered(style, signature, [], values)).demos == ()
+    prompt = parse_prompt(rendered(style, signature, demos, values))
     check(prompt, signature, style)
-    assert prompt.demos == ()
     assert as_values(prompt.inputs) == {name: values[name] for name in signature.input_fields}
-
-
-@every_style
-@every_signature
-def test_complete_demos_keep_their_order(style: str, signature: type[dspy.Signature]) -> None:
-    demos = [values_of(signature, f" ({number})") for number in range(3)]
-    prompt = parse_prompt(rendered(style, signature, demos, values_of(signature)))
-    check(prompt, signature, style)
     assert [{**as_values(demo.inputs), **as_values(demo.outputs)} for demo in prompt.demos] == demos
     for demo in prompt.demos:
         assert list(demo.inputs) == list(signature.input_fields)
@@ -152,15 +144,6 @@ def test_an_empty_list_of_passages_is_shown_as_none(style: str) -> None:
     values = {**values_of(VerifyInterpretation), "passages": []}
     prompt = parse_prompt(rendered(style, VerifyInterpretation, [], values))
     assert parse_passages(prompt.inputs["passages"]) == []
-
-
-@every_style
-def test_one_passage_has_the_number_one(style: str) -> None:
-    values = {**values_of(VerifyInterpretation), "passages": render_passages(PASSAGES[:1])}
-    prompt = parse_prompt(rendered(style, VerifyInterpretation, [], values))
-    assert parse_passages(prompt.inputs["passages"]) == [
-        PromptPassage(1, "Titanic (1953 film)", "It came out in 1953, on April 16.")
-    ]
 
 
 @every_style
