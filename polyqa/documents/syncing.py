@@ -131,8 +131,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     if gone:
         opened = remove_passages(opened, gone)
     if documents:
-        ids = {**{source: files[source][1] for source in documents.skipped}, **documents.ids}
-        _write_state(opened, splitter, {source: (digest, ids[source]) for source, digest in documents.files.items()})
+        documents.ids |= {source: files[source][1] for source in documents.skipped}
+        remember(opened, documents)
     stayed = len(present) - len(gone) - len(rewritten) - len(moved)
     summary = documents.summary() if documents else f"read {counted(len(at_hand), 'passage')}"
     return Synced(opened, len(new), len(gone) + len(rewritten), len(moved), stayed, summary)
@@ -146,8 +146,10 @@ def _stays(source: str, as_before: set[str]) -> bool:
 
 def remember(index: ColBERTIndex, documents: Documents) -> None:
     """Note beside an index what it was built of, so that the first sync converts only what has changed."""
-    files = {source: (digest, documents.ids.get(source, [])) for source, digest in documents.files.items()}
-    _write_state(index, documents.splitter, files)
+    files = {source: (digest, documents.ids[source]) for source, digest in documents.files.items()}
+    splitter = documents.splitter
+    state = _State(tokens=splitter.tokens, overlap=splitter.overlap, reading=_READING, files=files)
+    write_atomically(index.path / _STATE, state.model_dump_json().encode())
 
 
 class _State(BaseModel):
@@ -163,8 +165,3 @@ def _read_state(index: ColBERTIndex) -> _State:
     with suppress(FileNotFoundError, ValueError):
         return _State.model_validate_json((index.path / _STATE).read_bytes())
     return _State()
-
-
-def _write_state(index: ColBERTIndex, splitter: Splitter, files: Mapping[str, tuple[str, list[str]]]) -> None:
-    state = _State(tokens=splitter.tokens, overlap=splitter.overlap, reading=_READING, files=dict(files))
-    write_atomically(index.path / _STATE, state.model_dump_json().encode())

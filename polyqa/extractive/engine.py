@@ -139,16 +139,13 @@ class ExtractiveEngine:
             heard = hear(prompt.instructions, task.signature.instructions, self.models.encoder)
             prompt = replace(prompt, clauses=heard.clauses)
         text = render_reply(prompt, skill(prompt, self.models))
-        usage = Usage(
-            input_tokens=sum(self._count(message["content"]) for message in messages),
-            output_tokens=self._count(text),
-        )
+        count = self.models.reader.count_tokens
         return Response(
             id=None,
             model=request.model,
             message=Message.assistant(text),
             finish_reason="stop",
-            usage=usage,
+            usage=Usage(input_tokens=sum(count(message["content"]) for message in messages), output_tokens=count(text)),
         )
 
     def stream(self, request: Request) -> Any:
@@ -176,9 +173,6 @@ class ExtractiveEngine:
         See `own_questions.trust`.
         """
         return trust_in_all(asked, self.models)
-
-    def _count(self, text: str) -> int:
-        return self.models.reader.count_tokens(text)
 
     def dump_state(self) -> dict[str, str]:
         """Return the names of the models, which is all there is to save."""
