@@ -12,7 +12,7 @@ from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.progress import bar
 from polyqa.extractive import MODEL_NAME
 from polyqa.models import EMBEDDED_ENCODER
-from polyqa.questions import QuestionDatabase, QuestionSettings, generate_questions, locally, questions_path
+from polyqa.questions import QuestionDatabase, QuestionSettings, generate_questions, questions_path
 from polyqa.questions import build_questions as build_database
 from polyqa.questions.build import chosen_passages, free_place
 from polyqa.questions.generation import read_passage
@@ -59,16 +59,15 @@ def build_questions(
     opened = open_index(index)
     free_place(opened, out, overwrite=overwrite)  # before anything is loaded
     lm = models.answering()
+    generate = partial(generate_questions, lm=lm, settings=settings)
     if ray is None:
-        generate = locally(lm, ready_reader(models.reader), threads or default_threads(lm), settings)
+        generate = partial(generate, reader=ready_reader(models.reader), threads=threads or default_threads(lm))
     else:
         models = replace(models, lm=models.chosen_lm)  # workers have settings of their own
         each = threads or (1 if models.lm == MODEL_NAME else 8)
         generate = partial(
-            generate_questions,
-            lm=lm,
+            generate,
             reader=shared_reader(models.reader),
-            settings=settings,
             threads=ray.workers * each,
             elsewhere=reading_on_ray(models, settings, ray, at_once=each),
         )

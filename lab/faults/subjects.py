@@ -33,7 +33,7 @@ from polyqa.evaluation.runs import open_run
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.loading import load, open_index
 from polyqa.models import Encoder, Reader
-from polyqa.questions import QuestionDatabase, build_questions, locally
+from polyqa.questions import QuestionDatabase, build_questions, generate_questions
 
 from .damage import Subject
 from .hub import serve_repository
@@ -167,7 +167,8 @@ def make_folders(folder: Path) -> None:
     """Make the same, a database of the index's questions, and a run."""
     index, encoder, reader = make_indexes(folder), Encoder(), Reader()
     lm = embedded_lm(ExtractiveEngine(encoder=encoder, reader=reader))
-    build_questions(index, locally(lm, reader, threads=2), encoder=encoder, out=folder / "questions", limit=10)
+    generate = partial(generate_questions, lm=lm, reader=reader, threads=2)
+    build_questions(index, generate, encoder=encoder, out=folder / "questions", limit=10)
     asked, scorer = load_questions("homonyms/dev", limit=3), make_scorer(judge=None)
     settings = RunIdentity(program="rac", lm=str(lm.model), reader=scorer.reader.name, questions="homonyms/dev", n=3)
     answer = partial(answer_one, load("rac", index=open_index()), lm=lm, scorer=scorer)

@@ -12,7 +12,6 @@ import json
 import sqlite3
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,10 +26,6 @@ _BETWEEN_EXPORTS = 2.0  # seconds
 _SHARE = 20  # writing lines takes one part in so many of the time
 _LONGEST = 120  # characters of a line in a message
 T = TypeVar("T")
-
-
-class DamageWarning(UserWarning):
-    """Warns of a last line that was not written to its end: it is left out, and its result is made again."""
 
 
 def differences(earlier: Mapping[str, Any], now: Mapping[str, Any]) -> str:
@@ -54,9 +49,6 @@ def json_line(value: Mapping[str, Any]) -> str:
 def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
     """Return what the lines of a JSON-lines file hold; nothing if there is no file.
 
-    A last line without its end is left out with a `DamageWarning` if it cannot be parsed: older versions added line
-    after line, and could be killed meanwhile.
-
     Parameters
     ----------
     parse
@@ -68,16 +60,13 @@ def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
         That shows the first line that cannot be parsed.
     """
     lines = (path.read_bytes() if path.exists() else b"").split(b"\n")
-    last = lines.pop()
+    if not lines[-1]:
+        lines.pop()
     values: list[T] = []
-    for number, line in enumerate([*lines, last] if last else lines, 1):
+    for number, line in enumerate(lines, 1):
         try:
             values.append(parse(line))
         except (ValueError, LookupError, RecursionError) as error:
-            if number > len(lines):
-                told = f"{path}: the last line was not written to its end; {len(values)} good lines are kept."
-                warnings.warn(told, DamageWarning, stacklevel=2)
-                break
             raise _unreadable(path, number, line, error) from error
     return values
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from contextvars import Context, copy_context
+from itertools import takewhile
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
@@ -73,29 +74,20 @@ class Outage:
         self._at_once = at_once
         self._recent: deque[Failure | None] = deque(maxlen=max(at_once, WINDOW))
         self._ended = 0
-        self._lock = threading.Lock()
 
     def ended(self, failure: Failure | None = None) -> None:
-        """Note that an item has ended, and why it failed if it did."""
-        with self._lock:
-            self._recent.append(failure)
-            self._ended += 1
+        """Note that an item has ended, and why it failed if it did; to be called by one thread at a time."""
+        self._recent.append(failure)
+        self._ended += 1
 
     @property
     def last(self) -> str:
         """Why the last item failed, if there is an outage; else empty."""
-        with self._lock:
-            recent = list(self._recent)
-            first = self._ended == len(recent)
-        if not recent or recent[-1] is None:
+        last = self._recent[-1] if self._recent else None
+        if last is None:
             return ""
-        last = recent[-1]
-        alike = 0
-        for failure in reversed(recent):
-            if failure is None or failure.kind != last.kind:
-                break
-            alike += 1
-        enough = self._at_once if last.kind not in _REPLIED or (first and alike == len(recent)) else WINDOW
+        alike = len(list(takewhile(lambda failure: failure and failure.kind == last.kind, reversed(self._recent))))
+        enough = self._at_once if last.kind not in _REPLIED or alike == self._ended else WINDOW
         return (last.message or last.kind) if alike >= enough else ""
 
     def check(self) -> None:

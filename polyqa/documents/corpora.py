@@ -4,10 +4,9 @@ from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.rows import SUFFIXES, format_of, read_rows
-from polyqa.base.values import Passage
-from polyqa.colbert_index.corpus import SHAPE, read_corpus
+from polyqa.colbert_index.corpus import SHAPE
 
-from .converting import FORMATS, UnreadableError
+from .converting import FORMATS
 
 
 def is_ready(path: Path) -> bool:
@@ -20,18 +19,3 @@ def is_ready(path: Path) -> bool:
     except PolyqaError:
         return False
     return first is not None and SHAPE.is_row(first.value)
-
-
-def ready_passages(path: Path, source: str) -> list[Passage]:
-    """Return the passages of a corpus among the files, with their source.
-
-    Raises
-    ------
-    UnreadableError
-        If there are none.
-    """
-    try:
-        passages = read_corpus(path)
-    except PolyqaError as error:
-        raise UnreadableError(f"cannot be read as a corpus ({error})") from error
-    return [one.model_copy(update={"metadata": {**one.metadata, "source": source}}) for one in passages]

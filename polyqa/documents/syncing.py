@@ -147,9 +147,9 @@ def _stays(source: str, as_before: set[str]) -> bool:
 
 
 def remember(index: ColBERTIndex, documents: Documents) -> None:
-    """Note beside an index what it was built of, so that the next sync converts only what has changed."""
+    """Note beside an index what it was built of, so that the first sync converts only what has changed."""
     files = {
-        source: _File(digest=digest, ids=documents.ids.get(source, []), titles=list(documents.titles[source]))
+        source: _File(digest=digest, ids=documents.ids[source], titles=list(documents.titles[source]))
         for source, digest in documents.files.items()
     }
     splitter = documents.splitter

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 
 from .splitting import Splitter
@@ -118,16 +119,21 @@ class Worker:
 
 
 def _answer(path: Path, source: str, splitter: Splitter) -> dict[str, object]:
+    from polyqa.colbert_index.corpus import read_corpus
+
     from .converting import UnreadableError, convert
-    from .corpora import is_ready, ready_passages
+    from .corpora import is_ready
 
     try:
         if is_ready(path):
-            passages = ready_passages(path, source)
+            ready = read_corpus(path)
+            passages = [one.model_copy(update={"metadata": {**one.metadata, "source": source}}) for one in ready]
         else:
             passages = [one for document in convert(path) for one in splitter.passages(document, source)]
     except UnreadableError as error:
         return {"reason": str(error)}
+    except PolyqaError as error:
+        return {"reason": f"cannot be read as a corpus ({error})"}
     except MemoryError:
         return {"reason": "needs too much memory"}
     except BaseException as error:  # a fault in a converter costs its file; a panic of Rust is no Exception

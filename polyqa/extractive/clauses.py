@@ -14,6 +14,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from polyqa.base.text import COUNTS
 from polyqa.metrics.text import normalize_words, sentences
 from polyqa.models import Encoder
 
@@ -136,10 +137,7 @@ _BREAKS = re.compile(r"\s*[;\n]\s*")
 _ITEM = re.compile(r"^(?:[-*•]|\d+[.)])\s+")
 _VERDICT = re.compile(r"(?<=\b[Nn]o\.)\s+(?=[A-Z])")  # else "No. 5"
 _NUMBERS = {
-    **{
-        word: n
-        for n, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
-    },
+    **{word: n for n, word in enumerate(COUNTS[1:11], 1)},
     "single": 1,
     "once": 1,
     "twenty": 20,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import dspy
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
@@ -11,7 +11,8 @@ from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, re
 from polyqa import signatures
 from polyqa.base.values import Passage
 from polyqa.lm.client import RecentLM
-from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, EMBEDDED_WRITER, Encoder, Reader, Writer
+from polyqa.lm.recorder import messages_of
+from polyqa.models import Encoder, Reader, Writer
 from polyqa.signatures.lookup import find_by_fields
 
 from .ambiguity import infer_pseudo_interpretations, relax_query, rewrite_query, type_ambiguity
@@ -138,16 +139,13 @@ class ExtractiveEngine:
             heard = hear(prompt.instructions, task.signature.instructions, self.models.encoder)
             prompt = replace(prompt, clauses=heard.clauses)
         text = render_reply(prompt, skill(prompt, self.models))
-        usage = Usage(
-            input_tokens=sum(self._count(content) for _, content in messages),
-            output_tokens=self._count(text),
-        )
+        count = self.models.reader.count_tokens
         return Response(
             id=None,
             model=request.model,
             message=Message.assistant(text),
             finish_reason="stop",
-            usage=usage,
+            usage=Usage(input_tokens=sum(count(message["content"]) for message in messages), output_tokens=count(text)),
         )
 
     def stream(self, request: Request) -> Any:
@@ -173,9 +171,6 @@ class ExtractiveEngine:
         """
         return trust_in_all(asked, self.models)
 
-    def _count(self, text: str) -> int:
-        return self.models.reader.count_tokens(text)
-
     def dump_state(self) -> dict[str, str]:
         """Return the names of the models, which is all there is to save."""
         models = self.models
@@ -185,9 +180,9 @@ class ExtractiveEngine:
     def load_state(cls, state: dict[str, str]) -> "ExtractiveEngine":
         """Make the engine that `dump_state` described."""
         return cls(
-            Encoder(state.get("encoder", EMBEDDED_ENCODER)),
-            Reader(state.get("reader", EMBEDDED_READER), precision="auto", memory=20_000),
-            Writer(state.get("writer", EMBEDDED_WRITER)),
+            Encoder(state["encoder"]),
+            Reader(state["reader"], precision="auto", memory=20_000),
+            Writer(state["writer"]),
         )
 
     def __deepcopy__(self, memo: dict[int, object]) -> "ExtractiveEngine":
@@ -212,8 +207,8 @@ def _skill(prompt: Prompt, task: Task | None) -> Skill:
     return skill
 
 
-class InThread:
-    """An engine that runs in this process, for ``async_engine=``: the work is done in a thread, the loop stays free."""
+class AsyncExtractiveEngine:
+    """The same engine for ``async_engine=``: the work is done in a thread, the loop stays free."""
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -227,13 +222,6 @@ class InThread:
         for event in response_to_events(await self.complete(request)):
             yield event
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self
-
-
-class AsyncExtractiveEngine(InThread):
-    """The same engine for ``async_engine=``."""
-
     def dump_state(self) -> dict[str, str]:
         """See `ExtractiveEngine.dump_state`."""
         return self.engine.dump_state()
@@ -242,6 +230,9 @@ class AsyncExtractiveEngine(InThread):
     def load_state(cls, state: dict[str, str]) -> "AsyncExtractiveEngine":
         """See `ExtractiveEngine.load_state`."""
         return cls(ExtractiveEngine.load_state(state))
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "AsyncExtractiveEngine":
+        return self
 
 
 def embedded_lm(engine: ExtractiveEngine | None = None, **settings: Any) -> Any:
@@ -262,10 +253,3 @@ def embedded_lm(engine: ExtractiveEngine | None = None, **settings: Any) -> Any:
         async_engine=AsyncExtractiveEngine(engine),
         **{"cache": False, "num_retries": 0, **settings},
     )
-
-
-def messages_of(request: Request) -> list[tuple[str, str]]:
-    """Return the messages of a request as pairs of role and text, the system message first."""
-    system = request.system
-    head = "" if system is None else system if isinstance(system, str) else "".join(p.text for p in system)
-    return [("system", head), *((message.role, message.text or "") for message in request.messages)]

@@ -108,21 +108,22 @@ class PromptPassage:
     text: str
 
 
-def parse_prompt(messages: Sequence[tuple[str, str]]) -> Prompt:
+def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
     """Read a rendered prompt.
 
     Parameters
     ----------
     messages
-        Pairs of role (``system``, ``user``, ``assistant``) and text.
+        Each with its ``role`` (``system``, ``user``, ``assistant``) and its ``content``, a text.
 
     Raises
     ------
     PromptError
         If there is no list of fields, or the last message is not the user's.
     """
-    system = "\n".join(text for role, text in messages if role in ("system", "developer"))
-    turns = [(role, text) for role, text in messages if role in ("user", "assistant")]
+    said = [(message["role"], message["content"]) for message in messages]
+    system = "\n".join(text for role, text in said if role in ("system", "developer"))
+    turns = [(role, text) for role, text in said if role in ("user", "assistant")]
     lean = _LEAN.search(system)
     before, found, after = system.partition("Your output fields are:")
     if not (lean or found) or not turns or turns[-1][0] != "user":

@@ -51,7 +51,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, opened_itself, unwritable, write_atomically
-from polyqa.base.ledger import DamageWarning, json_line
+from polyqa.base.ledger import json_line
 from polyqa.base.text import counted, well_formed
 
 from .assigned import without_secrets
@@ -72,6 +72,10 @@ _EXCERPT = 40  # characters on each side of a difference
 _LONGEST_LINE = 1 << 25  # bytes
 _LEAST_UNPACKED = 1 << 28  # bytes that every file may unpack to
 _MOST_RATIO = 200  # of bytes unpacked to bytes packed: recordings have about 10
+
+
+class DamageWarning(UserWarning):
+    """Warns of a reply that was not written to its end: it is left out, and asked for again."""
 
 
 class MissingReplyError(LMInvalidRequestError):

@@ -2,11 +2,8 @@
 
 import random
 from collections.abc import Callable, Collection, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Protocol
-
-import dspy
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
@@ -17,11 +14,10 @@ from polyqa.base.text import counted
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.writing import replacing
-from polyqa.models import Encoder, SpanReader
+from polyqa.models import Encoder
 
 from .database import MANIFEST, QuestionDatabase, questions_path, write_database
-from .generation import generate_questions
-from .types import Generation, QuestionSettings
+from .types import Generation
 
 
 class Generate(Protocol):
@@ -29,13 +25,6 @@ class Generate(Protocol):
 
     def __call__(self, passages: Sequence[Passage], *, journal: Path, step: Callable[[], None]) -> Generation:
         """Make the questions of some passages; what the journal holds is not made again."""
-
-
-def locally(
-    lm: dspy.LM, reader: SpanReader, threads: int = 8, settings: QuestionSettings = QuestionSettings()
-) -> Generate:
-    """Return the generation that runs in this process."""
-    return partial(generate_questions, lm=lm, reader=reader, threads=threads, settings=settings)
 
 
 def journal_path(target: Path) -> Path:
@@ -65,7 +54,7 @@ def build_questions(
     index
         Whose passages are read.
     generate
-        How: `locally`, or `generate_questions` with its other arguments.
+        How: `generate_questions` with its other arguments.
     encoder
         Encodes every question once, in batches.
     out

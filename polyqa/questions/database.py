@@ -97,7 +97,7 @@ class QuestionDatabase(Shared):
                 f"{_damaged(self.path)} its table has {rows} questions of {width} dimensions, its manifest says "
                 f"{len(self)} of {self.manifest.dimensions}."
             )
-        if self.manifest.table_version not in (None, table.version):
+        if table.version != self.manifest.table_version:
             raise PolyqaError(
                 f"{_damaged(self.path)} its table is in state {table.version}, not {self.manifest.table_version}: "
                 "a file is missing."
@@ -112,8 +112,6 @@ class QuestionDatabase(Shared):
 
     def questions(self) -> Iterator[GeneratedQuestion]:
         """Yield all questions, in the order of the corpus."""
-        if not len(self):
-            return
         with _reading(self.path):
             rows = self._table.search().select(_COLUMNS).limit(len(self)).to_list()
         for row in sorted(rows, key=lambda row: int(row["number"])):
@@ -158,7 +156,7 @@ class QuestionDatabase(Shared):
         if ranking not in ("dense", "bm25"):
             raise ValueError(f"ranking is dense or bm25, not {ranking!r}")
         asked = [query for query in queries if query.strip()]
-        if not asked or not len(self):
+        if not asked:
             return [[] for _ in queries]
         if ranking == "bm25":
             ranked = iter([self._best(query, k) for query in asked])

@@ -13,16 +13,16 @@ import dspy
 
 from polyqa.extractive import ExtractiveEngine
 from polyqa.signatures import AnswerFromPassage, AskOfNamesakes, DetectAnswers, GenerateQuestion, ReviseQuestion
+from polyqa.signatures.lookup import find_by_fields
 
 _SIGNATURES = (DetectAnswers, GenerateQuestion, ReviseQuestion, AskOfNamesakes, AnswerFromPassage)
 
 
 @cache
-def _examples() -> dict[str, list[dict[str, Any]]]:
-    """Return the examples of ``examples.json`` by the names of their signatures."""
-    examples: dict[str, list[dict[str, Any]]]
-    examples = json.loads(files(__package__).joinpath("examples.json").read_text(encoding="utf-8"))
-    return examples
+def _examples() -> dict[type[dspy.Signature], list[dict[str, Any]]]:
+    """Return the examples of ``examples.json`` by their signatures."""
+    by_name = json.loads(files(__package__).joinpath("examples.json").read_text(encoding="utf-8"))
+    return {signature: by_name[signature.__name__] for signature in _SIGNATURES}
 
 
 def with_examples(signature: type[dspy.Signature]) -> dspy.Predict:
@@ -32,11 +32,6 @@ def with_examples(signature: type[dspy.Signature]) -> dspy.Predict:
     """
     predictor = dspy.Predict(signature)
     if not isinstance(getattr(dspy.settings.lm, "engine", None), ExtractiveEngine):
-        known = next(known for known in _SIGNATURES if _fields(known) == _fields(signature))
-        shown = _examples()[known.__name__]
+        shown = find_by_fields(_examples(), signature.input_fields, signature.output_fields, exact=True) or ()
         predictor.demos = [dspy.Example(**one).with_inputs(*signature.input_fields) for one in shown]
     return predictor
-
-
-def _fields(signature: type[dspy.Signature]) -> tuple[list[str], list[str]]:
-    return list(signature.input_fields), list(signature.output_fields)

@@ -23,7 +23,7 @@ from polyqa.base.work import Failure, work_through
 from polyqa.lm.adapter import configured_adapter
 from polyqa.lm.exchanges import exchanging
 from polyqa.metrics.agreement import agree
-from polyqa.metrics.text import normalize_answer
+from polyqa.metrics.text import holds, normalize_answer
 from polyqa.models import SpanReader
 from polyqa.replies import is_null
 from polyqa.signatures import GenerateQuestion, ReviseQuestion
@@ -156,7 +156,9 @@ def _steps(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> 
     detect, generate, revise = map(with_examples, (detecting(settings.spans), GenerateQuestion, ReviseQuestion))
     answers = _spans(detect(passage=text).answers, passage)[: settings.spans]
     written = [(_question(generate(passage=text, answer=answer).question), answer) for answer in answers]
-    asked = [(question, answer) for question, answer in written if question and not _tells(question, answer)]
+    asked = [
+        (question, answer) for question, answer in written if question and not holds(question, answer, normalize_answer)
+    ]
     first: dict[str, tuple[str, str]] = {}  # by question: of several answers the first, which was more telling
     for pair, good in zip(asked, verified(asked, passage.text, reader), strict=True):
         if good:
@@ -169,7 +171,8 @@ def _steps(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> 
         ]
         fine = verified(revised, passage.text, reader)
         current = [
-            new if good and not _tells(*new) else old for old, new, good in zip(current, revised, fine, strict=True)
+            new if good and not holds(*new, normalize_answer) else old
+            for old, new, good in zip(current, revised, fine, strict=True)
         ]
     return {
         "answers": len(answers),
@@ -206,7 +209,3 @@ def _question(text: str) -> str:
     if is_null(text):
         return ""
     return text if text.endswith("?") else f"{text.rstrip('.')}?"
-
-
-def _tells(question: str, answer: str) -> bool:
-    return f" {normalize_answer(answer)} " in f" {normalize_answer(question)} "

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict
 
 from polyqa.base.text import counted
 from polyqa.metrics.text import normalize_answer
@@ -29,12 +29,6 @@ class GeneratedQuestion(BaseModel):
     question: str
     answers: tuple[str, ...]
     pids: tuple[str, ...]
-
-    @model_validator(mode="after")
-    def _paired(self) -> "GeneratedQuestion":
-        if not self.answers or len(self.answers) != len(self.pids):
-            raise ValueError(f"{counted(len(self.answers), 'answer')} from {counted(len(self.pids), 'passage')}")
-        return self
 
     def distinct_answers(self) -> dict[str, str]:
         """Return the answers that differ after normalisation, each with the id of the first passage that gives it."""
@@ -117,7 +111,7 @@ class Origin(BaseModel):
     corpus
         Hash of the passages, see `generation.corpus_fingerprint`.
     revisions, spans
-        See `QuestionSettings`. What does not name them was made when they could not be set.
+        See `QuestionSettings`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -125,8 +119,8 @@ class Origin(BaseModel):
     lm: str
     reader: str
     corpus: str
-    revisions: int = 2
-    spans: int = 8
+    revisions: int
+    spans: int
 
 
 class Generation(BaseModel):
@@ -164,7 +158,7 @@ class Manifest(BaseModel):
     lancedb
         Version that wrote the table.
     table_version
-        LanceDB's number of the table's last state, which has its full-text index; ``None`` in older databases.
+        LanceDB's number of the table's last state, which has its full-text index.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -178,7 +172,7 @@ class Manifest(BaseModel):
     index_passages: int
     digest: str
     lancedb: str
-    table_version: int | None = None
+    table_version: int
 
 
 class FoundQuestion(GeneratedQuestion):

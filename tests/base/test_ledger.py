@@ -3,7 +3,6 @@
 import json
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.ledger import DamageWarning, exporting, json_line, open_ledger, read_lines
+from polyqa.base.ledger import exporting, json_line, open_ledger, read_lines
 
 IDENTITY = {"lm": "one", "corpus": "ü", "nothing": None}
 RESULTS: dict[str, dict[str, Any]] = {
@@ -211,28 +210,15 @@ def test_lines_that_cannot_be_written_leave_the_ledger(tmp_path: Path) -> None:
     assert read(path) == {"a": RESULTS["a"]}
 
 
-def test_a_file_cut_anywhere_gives_its_whole_lines(tmp_path: Path) -> None:
-    """Older versions added line after line, and could be killed meanwhile."""
-    path = tmp_path / "out.jsonl"
-    data = "".join(map(json_line, RESULTS.values())).encode()
-    values = [json.loads(line) for line in data.splitlines()]
-    for cut in range(len(data) + 1):
-        path.write_bytes(data[:cut])
-        whole = data[: cut + 1].count(b"\n")  # one that lacks nothing but its end is whole
-        if whole < len(data[:cut].splitlines()):
-            with pytest.warns(DamageWarning, match=rf"not written to its end; {whole} good lines are kept\."):
-                assert read_lines(path, json.loads) == values[:whole]
-        else:
-            assert read_lines(path, json.loads) == values[:whole]
-    assert read_lines(tmp_path / "none.jsonl", json.loads) == []
-
-
 def test_a_line_that_is_damaged_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     path.write_text('{"id": "a"}\n{"id": "b\n{"id": "c"}\n')
     told = r'out\.jsonl, line 2 is damaged, or is not of polyqa \(.*\)\. Remove the line, .* it again: {"id": "b$'
     with pytest.raises(PolyqaError, match=told):
         read_lines(path, json.loads)
+    path.write_text('{"id": "a"}\n{"id": "b"}')
+    assert read_lines(path, json.loads) == [{"id": "a"}, {"id": "b"}], "the last line lacks nothing but its end"
+    assert read_lines(tmp_path / "none.jsonl", json.loads) == []
     path.write_text("[" * 100_000 + "\n")
     with pytest.raises(PolyqaError, match="line 1 is damaged"):
         read_lines(path, json.loads)
@@ -244,9 +230,3 @@ def test_whatever_is_said_becomes_one_line(value: dict[str, Any]) -> None:
     line = json_line(value).encode()
     assert (line.count(b"\n"), line[-1:]) == (1, b"\n")
     json.loads(line)
-
-
-def test_a_ledger_is_sqlite(tmp_path: Path) -> None:
-    fill(tmp_path / "l.sqlite")
-    rows = sqlite3.connect(tmp_path / "l.sqlite").execute("SELECT id, result FROM results").fetchall()
-    assert {id: json.loads(result) for id, result in rows} == RESULTS

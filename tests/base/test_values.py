@@ -5,21 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from polyqa.base.values import AmbiguityType, Coverage, Grade, Interpretation, Passage, render_passages
+from polyqa.base.values import AmbiguityType, Coverage, Grade, Interpretation, Passage
 
 
-def test_a_passage_is_rendered_with_its_title() -> None:
-    assert Passage(pid="p1", title="Mercury", text="A planet.").render() == "Mercury | A planet."
-
-
-def test_a_passage_without_title_is_its_text() -> None:
-    assert Passage(pid="p1", text="A planet.").render() == "A planet."
-
-
-def test_white_space_of_a_text_is_collapsed() -> None:
-    assert Passage(pid="p1", title="Mercury", text=" A\n\tplanet \r\n near  the sun. ").render() == (
-        "Mercury | A planet near the sun."
-    )
+@pytest.mark.parametrize(
+    ("title", "text", "rendered"),
+    [
+        ("", "A planet.", "A planet."),
+        ("Mercury", " A\n\tplanet \r\n near  the sun. ", "Mercury | A planet near the sun."),
+        ("Mercury\n(planet)", "Hot.", "Mercury (planet) | Hot."),
+    ],
+)
+def test_a_passage_is_rendered_on_one_line(title: str, text: str, rendered: str) -> None:
+    assert Passage(pid="p1", title=title, text=text).render() == rendered
 
 
 @given(st.text(max_size=60))
@@ -27,16 +25,6 @@ def test_a_rendered_text_is_one_line_with_the_same_words(text: str) -> None:
     rendered = Passage(pid="1", text=text).render()
     assert len(rendered.splitlines()) <= 1
     assert rendered.split() == text.split()
-
-
-def test_a_title_does_not_break_the_line() -> None:
-    assert Passage(pid="1", title="Mercury\n(planet)", text="Hot.").render() == "Mercury (planet) | Hot."
-
-
-def test_render_passages_leaves_the_numbers_to_dspy() -> None:
-    passages = [Passage(pid="a", title="A", text="one"), Passage(pid="b", text="two")]
-    assert render_passages(passages) == ["A | one", "two"]
-    assert render_passages([]) == []
 
 
 def test_a_score_is_changed_on_a_copy() -> None:
@@ -61,12 +49,6 @@ def test_an_interpretation_without_pid_is_written_without_it() -> None:
     assert json.loads(bare.model_dump_json()) == {"question": "Who won?", "answer": "She"}
 
 
-def test_an_interpretation_with_pid_is_written_with_it() -> None:
-    cited = Interpretation(question="Who won?", answer="She", pid="2")
-    assert cited.model_dump() == {"question": "Who won?", "answer": "She", "pid": "2"}
-    assert Interpretation.model_validate_json(cited.model_dump_json()) == cited
-
-
 @given(st.builds(Interpretation, question=st.text(max_size=30), answer=st.text(max_size=30), pid=st.none() | st.text()))
 def test_an_interpretation_survives_json(interpretation: Interpretation) -> None:
     assert Interpretation.model_validate_json(interpretation.model_dump_json()) == interpretation
@@ -87,22 +69,14 @@ def test_the_schema_of_an_interpretation_holds_what_a_language_model_needs() -> 
 @pytest.mark.parametrize(
     ("verdicts", "coverage"),
     [
-        ([True], Coverage.USEFUL),
-        ([True, True, True], Coverage.USEFUL),
+        ([True, True], Coverage.USEFUL),
         ([False], Coverage.USELESS),
-        ([False, False], Coverage.USELESS),
         ([True, False], Coverage.PARTIAL_USEFUL),
-        ([False, True], Coverage.PARTIAL_USEFUL),
         ((False, False, True), Coverage.PARTIAL_USEFUL),
     ],
 )
 def test_coverage_of_verdicts(verdicts: list[bool], coverage: Coverage) -> None:
     assert Coverage.from_verdicts(verdicts) is coverage
-
-
-@given(st.lists(st.booleans(), min_size=1))
-def test_coverage_does_not_depend_on_the_order(verdicts: list[bool]) -> None:
-    assert Coverage.from_verdicts(verdicts) is Coverage.from_verdicts(sorted(verdicts))
 
 
 def test_nothing_verified_cannot_be_graded() -> None:

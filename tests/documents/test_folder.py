@@ -8,12 +8,9 @@ import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from polyqa.base import files
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.documents import Documents, Splitter, holds_documents, worker
@@ -482,7 +479,9 @@ def test_nothing_is_run_from_the_folder_one_stands_in(tmp_path: Path, monkeypatc
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
-    assert [passage.text for passage in Documents("docs")] == ["Short."]
+    converter = worker.Worker(Splitter())
+    assert [passage.text for passage in converter.passages(Path("docs/a.md"), "a.md")] == ["Short."]
+    converter.close()
     assert not (tmp_path / "run").exists()
 
 
@@ -496,19 +495,6 @@ def test_files_lie_as_deep_as_the_system_allows(tmp_path: Path) -> None:
     assert {passage.text for passage in Documents(tmp_path)} == {"Deep.", "Not deep."}
     (folder / "a.md").unlink()
     os.removedirs(folder)  # pytest could not go so deep
-
-
-@pytest.fixture
-def no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No folder of the name ``locked`` can be read: an administrator may read all, and tests may run as one."""
-    real = os.scandir
-
-    def scandir(path: Path) -> Any:
-        if Path(path).name == "locked":
-            raise PermissionError(13, "Permission denied", str(path))
-        return real(path)
-
-    monkeypatch.setattr(files, "os", SimpleNamespace(**{**vars(os), "scandir": scandir}))
 
 
 @pytest.mark.usefixtures("no_permission")

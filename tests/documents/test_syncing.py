@@ -1,24 +1,18 @@
 import json
-import os
 import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from lab.faults.updates import problem_of
-from polyqa.base import files
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, check_index
 from polyqa.colbert_index import update as updating
 from polyqa.documents import Documents, sync_index, syncing
-from polyqa.documents import folder as folders
-from polyqa.documents.splitting import Splitter
 from polyqa.documents.syncing import remember
 from polyqa.documents.worker import Worker
 from polyqa.models import Encoder
@@ -29,38 +23,6 @@ BIRDS = {
     "owl.md": "# Owl\n\nOwls hunt at night.",
     "hawk.md": "# Hawk\n\nHawks circle over the meadow.",
 }
-
-
-class Staying(Worker):
-    """A converter that is there for the next sync, too: to start its process takes longer than a test."""
-
-    def __init__(self, splitter: Splitter) -> None:
-        super().__init__(splitter)
-        self.lock = threading.Lock()
-
-    def passages(self, path: Path, source: str) -> list[Passage] | str:
-        with self.lock:
-            return super().passages(path, source)
-
-    def close(self) -> None:
-        pass
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _converters_stay() -> Iterator[None]:
-    started: dict[tuple[int, int], Staying] = {}
-
-    def of(splitter: Splitter) -> Worker:
-        key = splitter.tokens, splitter.overlap
-        if key not in started:
-            started[key] = Staying(splitter)
-        return started[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folders, "Worker", of)
-        yield
-    for converter in started.values():
-        Worker.close(converter)
 
 
 def make_birds(folder: Path) -> Path:
@@ -155,9 +117,9 @@ def test_files_are_converted_only_if_they_changed(
     birds: Path, built: ColBERTIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     converted = []
-    real = Staying.passages
+    real = Worker.passages
     monkeypatch.setattr(
-        Staying, "passages", lambda self, path, source: converted.append(source) or real(self, path, source)
+        Worker, "passages", lambda self, path, source: converted.append(source) or real(self, path, source)
     )
     sync_index(built, birds)
     assert converted == []
@@ -207,24 +169,17 @@ def test_a_file_that_cannot_be_read_now_keeps_its_passages(birds: Path, built: C
 
 
 def test_a_subfolder_that_cannot_be_read_now_keeps_its_passages(
-    birds: Path, built: ColBERTIndex, monkeypatch: pytest.MonkeyPatch
+    birds: Path, built: ColBERTIndex, request: pytest.FixtureRequest
 ) -> None:
-    (birds / "far" / "away").mkdir(parents=True)
-    (birds / "hawk.md").rename(birds / "far" / "away" / "hawk.md")
+    (birds / "locked" / "away").mkdir(parents=True)
+    (birds / "hawk.md").rename(birds / "locked" / "away" / "hawk.md")
     before = sync_index(built, birds).index
-    real = os.scandir
-
-    def scandir(path: Path) -> Any:
-        if Path(path).name == "far":
-            raise PermissionError(13, "Permission denied", str(path))
-        return real(path)
-
-    monkeypatch.setattr(files, "os", SimpleNamespace(**{**vars(os), "scandir": scandir}))
     (birds / "owl.md").unlink()
+    request.getfixturevalue("no_permission")
     after = sync_index(before, birds)
     assert places(after.index).keys() == places(before).keys() - {"Owls hunt at night."}
-    assert "far cannot be read (Permission denied)" in after.summary
-    monkeypatch.undo()
+    assert "locked cannot be read (Permission denied)" in after.summary
+    request.getfixturevalue("monkeypatch").undo()
     assert sync_index(after.index, birds).removed == 0
 
 

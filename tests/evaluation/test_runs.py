@@ -1,5 +1,3 @@
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +7,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.ledger import DamageWarning
 from polyqa.base.values import Passage
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import (
@@ -28,11 +25,6 @@ from polyqa.evaluation.runs import (
 RECORDS = [record("a", {"str_em": 0.5}), record("ü", answer="Grün\u2028, \x85 or\rblue\n"), record("c", error=FAILURE)]
 
 
-def older_line(record: Record) -> str:
-    """Return a record as polyqa 0.1 wrote it, and other systems may: without a checksum."""
-    return json.dumps(record.model_dump(), ensure_ascii=False) + "\n"
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / PREDICTIONS
@@ -49,19 +41,6 @@ def test_no_file_holds_no_record(tmp_path: Path) -> None:
     assert read_records(tmp_path / PREDICTIONS) == []
 
 
-@pytest.mark.parametrize("line", [older_line, line_of, lambda record: older_line(record)[:-2] + ', "crc": "0"}\n'])
-def test_a_line_without_its_end_is_left_out(file: Path, line: Callable[[Record], str]) -> None:
-    file.write_text("".join(map(line, RECORDS)), encoding="utf-8")
-    data = file.read_bytes()
-    assert read_records(file) == RECORDS
-    file.write_bytes(data[:-1])
-    assert read_records(file) == RECORDS, "it lacks nothing but its end"
-    file.write_bytes(data[:-20])
-    with pytest.warns(DamageWarning, match=rf"{PREDICTIONS}: the last line was not .* its end; 2 good lines are kept"):
-        assert read_records(file) == RECORDS[:2]
-    assert file.read_bytes() == data[:-20], "looking changes nothing"
-
-
 @pytest.mark.parametrize(
     ("line", "told"),
     [
@@ -73,7 +52,7 @@ def test_a_line_without_its_end_is_left_out(file: Path, line: Callable[[Record],
     ],
 )
 def test_a_broken_line_is_named(line: str, told: str, file: Path) -> None:
-    first, last = older_line(RECORDS[0]), older_line(RECORDS[2])
+    first, last = line_of(RECORDS[0]), line_of(RECORDS[2])
     file.write_text(f"{first}{line}\n{last}", encoding="utf-8")
     with pytest.raises(PolyqaError, match=rf"{PREDICTIONS}, line 2 is damaged, or is not of polyqa .*{told}") as caught:
         read_records(file)
@@ -82,7 +61,7 @@ def test_a_broken_line_is_named(line: str, told: str, file: Path) -> None:
 
 
 def test_bytes_that_are_no_text_are_named_too(file: Path) -> None:
-    file.write_bytes(older_line(RECORDS[0]).encode() + b"\xff\xfe\n")
+    file.write_bytes(line_of(RECORDS[0]).encode() + b"\xff\xfe\n")
     with pytest.raises(PolyqaError, match="line 2 is damaged"):
         read_records(file)
 
@@ -142,8 +121,7 @@ def test_a_run_that_lost_its_settings_is_no_run_of_another_system(file: Path) ->
         open_run(file.parent)
 
 
-@pytest.mark.filterwarnings("ignore::polyqa.base.ledger.DamageWarning")
-@pytest.mark.parametrize("content", [None, "", '{"id": "half'])
+@pytest.mark.parametrize("content", [None, ""])
 def test_a_folder_without_predictions_is_no_run(content: str | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / PREDICTIONS).write_text(content)

@@ -70,9 +70,12 @@ VALUES: dict[str, Any] = {
 
 def rendered(
     style: str, signature: type[dspy.Signature], demos: Sequence[Mapping[str, Any]], inputs: dict[str, Any]
-) -> list[tuple[str, str]]:
-    messages = ADAPTERS[style].format(signature, [dict(demo) for demo in demos], dict(inputs))
-    return [(message["role"], message["content"]) for message in messages]
+) -> list[dict[str, Any]]:
+    return ADAPTERS[style].format(signature, [dict(demo) for demo in demos], dict(inputs))
+
+
+def turn(role: str, content: str) -> dict[str, str]:
+    return {"role": role, "content": content}
 
 
 def read_back(name: str, text: str) -> Any:
@@ -108,20 +111,12 @@ def as_values(fields: Mapping[str, str]) -> dict[str, Any]:
 
 @every_style
 @every_signature
-def test_a_prompt_without_demos(style: str, signature: type[dspy.Signature]) -> None:
-    values = values_of(signature)
-    prompt = parse_prompt(rendered(style, signature, [], values))
+def test_inputs_and_complete_demos_in_their_order(style: str, signature: type[dspy.Signature]) -> None:
+    demos, values = [values_of(signature, f" ({number})") for number in range(3)], values_of(signature)
+    assert parse_prompt(rendered(style, signature, [], values)).demos == ()
+    prompt = parse_prompt(rendered(style, signature, demos, values))
     check(prompt, signature, style)
-    assert prompt.demos == ()
     assert as_values(prompt.inputs) == {name: values[name] for name in signature.input_fields}
-
-
-@every_style
-@every_signature
-def test_complete_demos_keep_their_order(style: str, signature: type[dspy.Signature]) -> None:
-    demos = [values_of(signature, f" ({number})") for number in range(3)]
-    prompt = parse_prompt(rendered(style, signature, demos, values_of(signature)))
-    check(prompt, signature, style)
     assert [{**as_values(demo.inputs), **as_values(demo.outputs)} for demo in prompt.demos] == demos
     for demo in prompt.demos:
         assert list(demo.inputs) == list(signature.input_fields)
@@ -149,15 +144,6 @@ def test_an_empty_list_of_passages_is_shown_as_none(style: str) -> None:
     values = {**values_of(VerifyInterpretation), "passages": []}
     prompt = parse_prompt(rendered(style, VerifyInterpretation, [], values))
     assert parse_passages(prompt.inputs["passages"]) == []
-
-
-@every_style
-def test_one_passage_has_the_number_one(style: str) -> None:
-    values = {**values_of(VerifyInterpretation), "passages": render_passages(PASSAGES[:1])}
-    prompt = parse_prompt(rendered(style, VerifyInterpretation, [], values))
-    assert parse_passages(prompt.inputs["passages"]) == [
-        PromptPassage(1, "Titanic (1953 film)", "It came out in 1953, on April 16.")
-    ]
 
 
 @every_style
@@ -245,14 +231,14 @@ def test_odd_text_in_other_fields_is_read_back(texts: dict[str, str], style: str
     "messages",
     [
         [],
-        [("user", "Who won?")],
-        [("system", "You are a helpful assistant."), ("user", "Who won?")],
+        [turn("user", "Who won?")],
+        [turn("system", "You are a helpful assistant."), turn("user", "Who won?")],
         rendered("chat", AnswerClosedBook, [], {"question": "Who won?"})[:1],
-        [*rendered("chat", AnswerClosedBook, [], {"question": "Who won?"}), ("assistant", "She won.")],
+        [*rendered("chat", AnswerClosedBook, [], {"question": "Who won?"}), turn("assistant", "She won.")],
     ],
     ids=["nothing", "no system message", "another system message", "no user message", "an answer at the end"],
 )
-def test_other_messages_are_no_prompt(messages: list[tuple[str, str]]) -> None:
+def test_other_messages_are_no_prompt(messages: list[dict[str, str]]) -> None:
     with pytest.raises(
         PromptError, match="not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter"
     ):
@@ -261,12 +247,12 @@ def test_other_messages_are_no_prompt(messages: list[tuple[str, str]]) -> None:
 
 def test_a_developer_message_is_a_system_message() -> None:
     messages = rendered("chat", AnswerClosedBook, [], {"question": "Who won?"})
-    assert parse_prompt([("developer", messages[0][1]), *messages[1:]]) == parse_prompt(messages)
+    assert parse_prompt([turn("developer", messages[0]["content"]), *messages[1:]]) == parse_prompt(messages)
 
 
 def test_a_demo_whose_reply_cannot_be_read_has_no_outputs() -> None:
     messages = rendered("chat", AnswerClosedBook, [], {"question": "Who won?"})
-    shown = [("user", "[[ ## question ## ]]\nWho lost?"), ("assistant", "I do not know.")]
+    shown = [turn("user", "[[ ## question ## ]]\nWho lost?"), turn("assistant", "I do not know.")]
     prompt = parse_prompt([messages[0], *shown, messages[1]])
     assert prompt.demos == (Demo({"question": "Who lost?"}, {}),)
 
@@ -360,7 +346,7 @@ def test_a_reply_is_read_back_as_a_demo(style: str) -> None:
     outputs = {"reason": "Two films.", "ambiguity_types": ["AmbSub"]}
     messages = rendered(style, TypeAmbiguity, [], {"question": "Which one?"})
     reply = render_reply(parse_prompt(messages), outputs)
-    (demo,) = parse_prompt([*messages, ("assistant", reply), messages[-1]]).demos
+    (demo,) = parse_prompt([*messages, turn("assistant", reply), messages[-1]]).demos
     assert as_values(demo.outputs) == outputs
 
 

@@ -19,11 +19,10 @@ TOWER = (
 )
 
 
-@pytest.fixture(autouse=True, params=["chat", "json"])
-def configured(request: pytest.FixtureRequest) -> Iterator[None]:
-    adapter = dspy.ChatAdapter() if request.param == "chat" else dspy.JSONAdapter()
+@pytest.fixture(autouse=True)
+def configured() -> Iterator[None]:
     silent = ExtractiveEngine(writer=ScriptedWriter())  # type: ignore[arg-type]
-    with dspy.context(lm=embedded_lm(silent), adapter=adapter):
+    with dspy.context(lm=embedded_lm(silent)):
         yield
 
 

@@ -27,13 +27,20 @@ from scripted_engine import ScriptedEngine, last_message, scripted_lm
 
 import polyqa
 from polyqa.base.errors import PolyqaError
-from polyqa.base.ledger import DamageWarning
 from polyqa.extractive import AsyncExtractiveEngine
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.assigned import sampling
 from polyqa.lm.attempts import CallLog
 from polyqa.lm.client import CallTimeoutError
-from polyqa.lm.recorded import MissingReplyError, RecordedReply, RecordedRequest, Recording, pack, recorded
+from polyqa.lm.recorded import (
+    DamageWarning,
+    MissingReplyError,
+    RecordedReply,
+    RecordedRequest,
+    Recording,
+    pack,
+    recorded,
+)
 from polyqa.lm.recorder import recording
 from polyqa.signatures import GradePassage
 

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.metrics.gold import Question, Reading
 from polyqa.models import Encoder, Reader
 from polyqa.programs.registry import needs_questions
-from polyqa.questions import build_questions, locally
+from polyqa.questions import build_questions, generate_questions
 
 Parts = tuple[FusedRetriever, BiEncoderReranker]
 
@@ -56,7 +57,8 @@ def bridges(encoder: Encoder, engine: ExtractiveEngine, built_once: Callable[...
     def build(folder: Path) -> None:
         passages = [Passage(pid=pid, title=title, text=text) for pid, title, text in _BRIDGES]
         index = build_index(passages, folder, encoder=encoder, progress=False)
-        build_questions(index, locally(embedded_lm(engine), Reader(), 1), encoder=encoder)
+        generate = partial(generate_questions, lm=embedded_lm(engine), reader=Reader(), threads=1)
+        build_questions(index, generate, encoder=encoder)
 
     return built_once("bridges", build)
 

@@ -1,8 +1,5 @@
 import json
-import multiprocessing
 import re
-import signal
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -11,7 +8,6 @@ import pytest
 from dspy.clients.cache import Cache
 from harness import fields, ledger_rows, scripted
 from openai_server import serve
-from pydantic import ValidationError
 from scripted_engine import ScriptedEngine, last_message
 
 from polyqa.base.errors import PolyqaError
@@ -58,62 +54,6 @@ def test_the_counts_shrink_from_step_to_step(generation: Generation, corpus: lis
     assert counts.answers > counts.generated >= counts.verified >= counts.questions == len(generation.questions)
     assert 0 < counts.revised <= counts.verified
     assert f"{counts.verified:,} verified" in str(counts)
-
-
-def slowly_generated(corpus: list[Passage], journal: Path, counted: Path) -> None:
-    def step() -> None:
-        with counted.open("ab", buffering=0) as file:
-            file.write(b".")
-        time.sleep(0.2)
-
-    generate_questions(corpus, lm=embedded_lm(), reader=Reader(), journal=journal, threads=1, step=step)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kills", [1, 3])
-def test_a_killed_generation_ends_as_an_undisturbed_one(
-    corpus: list[Passage], lm: dspy.LM, reader: Reader, generation: Generation, tmp_path: Path, kills: int
-) -> None:
-    """Each run is a process of its own, killed by SIGKILL when some passages are done."""
-    journal, counted = tmp_path / "journal.sqlite", tmp_path / "counted"
-    for number in range(kills):
-        counted.write_bytes(b"")
-        # A fork of a process with threads may hang on a lock that one of them holds.
-        child = multiprocessing.get_context("spawn").Process(target=slowly_generated, args=(corpus, journal, counted))
-        child.start()
-        deadline = time.monotonic() + 60
-        while len(counted.read_bytes()) < 2 * (number + 1):
-            assert child.is_alive()
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-        child.kill()
-        child.join()
-        assert child.exitcode == -signal.SIGKILL
-        assert 2 * (number + 1) <= len(ledger_rows(journal)) < len(corpus)
-    steps: list[int] = []
-    again = generate_questions(corpus, lm=lm, reader=reader, journal=journal, threads=2, step=lambda: steps.append(1))
-    assert again == generation
-    assert len(steps) == len(ledger_rows(journal)) == len(corpus)
-
-
-def test_a_finished_generation_asks_nothing(corpus: list[Passage], reader: Reader, tmp_path: Path) -> None:
-    with serve(ExtractiveEngine()) as server:
-        lm = dspy.LM("openai/one", api_base=server.base, api_key="none", cache=False)
-        first = generate_questions(corpus[:3], lm=lm, reader=reader, journal=tmp_path / "j.sqlite", threads=3)
-        asked = len(server.requests)
-        again = generate_questions(corpus[:3], lm=lm, reader=reader, journal=tmp_path / "j.sqlite", threads=3)
-    assert asked > 3
-    assert len(server.requests) == asked
-    assert again == first
-    assert first.questions
-
-
-def test_what_is_no_journal_is_refused(corpus: list[Passage], lm: dspy.LM, reader: Reader, tmp_path: Path) -> None:
-    journal = tmp_path / "j.sqlite"
-    journal.write_text('{"pid": "x"}\n')
-    with pytest.raises(PolyqaError, match=r"j\.sqlite is damaged .* Remove it"):
-        generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
-    assert journal.read_text() == '{"pid": "x"}\n'
 
 
 def test_passages_that_are_as_they_were_are_not_read_again(
@@ -291,11 +231,6 @@ def test_a_dead_language_model_ends_it_early(reader: Reader, corpus: list[Passag
     assert ledger_rows(tmp_path / "j.sqlite") == {}
 
 
-def test_a_question_needs_as_many_passages_as_answers() -> None:
-    with pytest.raises(ValidationError, match="2 answers from 1 passage"):
-        GeneratedQuestion(question="Who?", answers=("a", "b"), pids=("p",))
-
-
 @pytest.mark.parametrize(("threshold", "kept"), [(0.0, False), (0.85, True)])
 def test_a_question_is_verified_by_the_readers_own_null_threshold(threshold: float, kept: bool) -> None:
     class Unsure:
@@ -313,7 +248,6 @@ def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
 ) -> None:
     """The journal begins as a local one that was stopped after three passages, and ends as one of Ray."""
     pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
-    from polyqa.extractive import embedded_lm
 
     journal = tmp_path / "journal.sqlite"
 

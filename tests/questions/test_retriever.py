@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyqa.base.values import Passage
-from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
+from polyqa.colbert_index import ColBERTIndex
 from polyqa.questions import FoundQuestion, QuestionDatabase, QuestionRetriever
 
 QUERIES = ["When was the bridge opened?", "Who designed the tower?", "How tall is the lighthouse?"]
@@ -122,12 +122,6 @@ def test_the_real_database_gives_what_the_definitions_say(
         assert [one.pid for one in found] == expected
         assert [one.score for one in found] == pytest.approx([score[pid][0] for pid in expected])
         assert all(one.text == corpus_index.passage(one.pid).text for one in found)
-
-
-def test_it_is_a_retriever_and_fuses_with_others(retriever: QuestionRetriever, corpus_index: ColBERTIndex) -> None:
-    assert isinstance(retriever, Retriever)
-    pooled = FusedRetriever([retriever, corpus_index.bm25]).search(QUERIES[0], 10)
-    assert {one.pid for one in retriever.search(QUERIES[0], 2)} <= {one.pid for one in pooled}
 
 
 @settings(max_examples=25)

@@ -7,7 +7,6 @@ from polyqa.base.values import Passage
 from polyqa.metrics.gold import Question, Reading
 from polyqa.models import Encoder, Reader
 from polyqa.questions import GeneratedQuestion, training_set
-from polyqa.questions.families import base_names, without_qualifier
 from polyqa.questions.namesakes import AskedOfNamesakes
 from polyqa.questions.training_set import long_answer, pick_passages, split_questions, training_questions
 
@@ -275,17 +274,6 @@ def test_what_two_namesakes_were_asked_is_trusted(encoder: Encoder, reader: Read
         found = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust=doubtful)
     assert [len(one.readings) for one in found.questions] == [2]
     assert [one.why for one in found.dropped] == ["the model that asked it does not trust it"]
-
-
-def test_names_are_shared_by_their_last_word() -> None:
-    assert base_names(CORPUS) == {
-        "a": "Mill Bridge",
-        "b": "Mill Bridge",
-        "c": "Mill Bridge",
-        "d": "Dean Tunnel",
-        "e": "Sand Tunnel",
-    }
-    assert without_qualifier("Who runs the tunnel?", "Dean Tunnel", "Dean Tunnel") is None
 
 
 def test_sentences_of_the_reference_answer_are_understood_by_themselves() -> None:

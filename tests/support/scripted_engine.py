@@ -10,13 +10,12 @@ from dspy.lm15 import Message, Request, Response, Usage, response_to_events
 
 from polyqa.extractive import AsyncExtractiveEngine
 from polyqa.extractive.prompt import Prompt, parse_prompt, render_reply
+from polyqa.lm.recorder import messages_of
 
 
 def prompt_of(request: Request) -> Prompt:
     """Return what a request of DSPy's adapters asks."""
-    system = request.system
-    head = system if isinstance(system, str) else "".join(part.text for part in system or ())
-    return parse_prompt([("system", head), *((message.role, message.text or "") for message in request.messages)])
+    return parse_prompt(messages_of(request))
 
 
 def last_message(request: Request) -> str:
