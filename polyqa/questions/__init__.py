@@ -6,7 +6,6 @@ from polyqa.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .build import build_questions as build_questions
-    from .build import locally as locally
     from .database import QuestionDatabase as QuestionDatabase
     from .database import questions_path as questions_path
     from .generation import generate_questions as generate_questions
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        ".build": "build_questions locally",
+        ".build": "build_questions",
         ".database": "QuestionDatabase questions_path",
         ".generation": "generate_questions",
         ".retriever": "QuestionRetriever",
