@@ -14,6 +14,7 @@ from polyqa.evaluation.columns import Column
 Scores = Sequence[NDArray[np.float64]]
 RESAMPLES = 2_000
 PERMUTATIONS = 9_999
+_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def _json_data(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: None if isinstance(value, float) and isnan(value) else value for name, value in fields.items()}
 
 
-def _resampled(n: int, statistic: Callable[[NDArray[np.int64]], NDArray[np.float64]], seed: int) -> tuple[float, float]:
+def _resampled(n: int, statistic: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> tuple[float, float]:
     from scipy.stats import bootstrap
 
     if n < 2:
@@ -90,13 +91,13 @@ def _resampled(n: int, statistic: Callable[[NDArray[np.int64]], NDArray[np.float
         batch=max(1, 2_000_000 // n),
         vectorized=True,
         method="percentile",
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(_SEED),
     )
     return float(result.confidence_interval.low), float(result.confidence_interval.high)
 
 
 def _permuted(
-    first: NDArray[np.int64], second: NDArray[np.int64], statistic: Callable[..., NDArray[np.float64]], seed: int
+    first: NDArray[np.int64], second: NDArray[np.int64], statistic: Callable[..., NDArray[np.float64]]
 ) -> float:
     from scipy.stats import permutation_test
 
@@ -116,12 +117,12 @@ def _permuted(
         vectorized=True,
         n_resamples=PERMUTATIONS,
         batch=max(1, 2_000_000 // n),
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(_SEED),
     )
     return float(tested.pvalue)
 
 
-def estimate(column: Column, scores: Scores, *, seed: int = 0) -> Estimate | None:
+def estimate(column: Column, scores: Scores) -> Estimate | None:
     """Return a corpus value with its 95% percentile bootstrap interval over questions.
 
     Parameters
@@ -130,8 +131,6 @@ def estimate(column: Column, scores: Scores, *, seed: int = 0) -> Estimate | Non
         Says which scores are combined, and how.
     scores
         One array per score of the column, shape (n,), NaN where a question has none.
-    seed
-        Of the resampling.
 
     Returns
     -------
@@ -143,11 +142,11 @@ def estimate(column: Column, scores: Scores, *, seed: int = 0) -> Estimate | Non
         return None
     kept = [values[known] for values in scores]
     n = int(known.sum())
-    low, high = _resampled(n, lambda index: column.value(*(values[index] for values in kept)), seed)
+    low, high = _resampled(n, lambda index: column.value(*(values[index] for values in kept)))
     return Estimate(float(column.value(*kept)), low, high, n)
 
 
-def compare(column: Column, a: Scores, b: Scores, *, seed: int = 0) -> Difference | None:
+def compare(column: Column, a: Scores, b: Scores) -> Difference | None:
     """Compare two systems on the same questions.
 
     Parameters
@@ -156,8 +155,6 @@ def compare(column: Column, a: Scores, b: Scores, *, seed: int = 0) -> Differenc
         Says which scores are combined, and how.
     a, b
         One array per score of the column, shape (n,), the same question at the same place.
-    seed
-        Of resampling and permutation.
 
     Returns
     -------
@@ -174,7 +171,7 @@ def compare(column: Column, a: Scores, b: Scores, *, seed: int = 0) -> Differenc
     def gain(x: NDArray[np.int64], y: NDArray[np.int64], axis: int = -1) -> NDArray[np.float64]:
         return column.value(*(values[y] for values in both)) - column.value(*(values[x] for values in both))
 
-    low, high = _resampled(n, lambda index: gain(index, index + n), seed)
+    low, high = _resampled(n, lambda index: gain(index, index + n))
     first, second = np.arange(n), np.arange(n, 2 * n)
     wins = ties = losses = 0
     if column.higher_is_better is not None:
@@ -183,7 +180,7 @@ def compare(column: Column, a: Scores, b: Scores, *, seed: int = 0) -> Differenc
         wins = int((own > 1e-9).sum())
         losses = n - wins - ties
     a_value, b_value = float(column.value(*left)), float(column.value(*right))
-    p = _permuted(first, second, gain, seed)
+    p = _permuted(first, second, gain)
     return Difference(a_value, b_value, b_value - a_value, low, high, p, wins, ties, losses, n)
 
 
