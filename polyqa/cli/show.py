@@ -10,7 +10,7 @@ from . import completion, options
 from .terminal import say
 
 if TYPE_CHECKING:
-    from polyqa.artifacts import Artifact
+    from polyqa.artifacts.store import Artifact
     from polyqa.programs.registry import Entry
 
 _WIDE = 120  # characters, from which on five columns are readable beside each other

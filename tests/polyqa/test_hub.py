@@ -17,8 +17,8 @@ import yaml
 from hub_server import TOKEN, Answer, Hub, serve_hub
 
 import polyqa
-from polyqa.artifacts import compiled_home, read_artifact
 from polyqa.artifacts.scores import QuestionScores, SetScores, read_scores
+from polyqa.artifacts.store import compiled_home, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.homonyms import questions_path
 from polyqa.evaluation.loading import load_questions
