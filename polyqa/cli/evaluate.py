@@ -182,6 +182,7 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
     from polyqa.evaluating import make_scorer
     from polyqa.evaluation.outputs import read_outputs, score_outputs
     from polyqa.evaluation.runs import PREDICTIONS, Run, line_of, write_summary
+    from polyqa.language_models import Models
 
     if folder is not None and (folder / PREDICTIONS).exists():
         raise PolyqaError(f"{folder} holds a run already; choose another --name.")
@@ -190,7 +191,7 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
     assert loaded is not None  # questions of a name or a file
     _tell(loaded)
     found = {id: output for id, output in found.items() if id not in loaded.left_out}
-    records = score_outputs(found, loaded.questions, make_scorer(**scoring, alce=alce))
+    records = score_outputs(found, loaded.questions, make_scorer(Models(**scoring), alce=alce))
     if folder is not None:
         require_no_links(folder)
         folder.mkdir(parents=True, exist_ok=True)
