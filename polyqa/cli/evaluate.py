@@ -192,12 +192,13 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
     _tell(loaded)
     found = {id: output for id, output in found.items() if id not in loaded.left_out}
     records = score_outputs(found, loaded.questions, make_scorer(Models(**scoring), alce=alce))
+    run = Run(folder or answers.with_suffix(""), None, records)
     if folder is not None:
         require_no_links(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / PREDICTIONS, "".join(map(line_of, records)))
-        write_summary(folder, None, records)
-    return Run(folder or answers.with_suffix(""), None, records)
+        write_summary(run)
+    return run
 
 
 def compare_command(
@@ -253,11 +254,11 @@ def table_command(
     from polyqa.base.errors import PolyqaError
     from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.runs import open_run
-    from polyqa.evaluation.tables import DEFAULT, SHORT_FORM, runs_table
+    from polyqa.evaluation.tables import DEFAULT, runs_table
 
     from .display import show_markdown
 
-    wanted = [name.strip() for name in columns.split(",")] if columns else (*DEFAULT, *SHORT_FORM)
+    wanted = [name.strip() for name in columns.split(",")] if columns else DEFAULT
     unknown = [name for name in wanted if name not in COLUMNS]
     if unknown:
         raise PolyqaError(f"There is no metric {unknown[0]!r}; there are {', '.join(COLUMNS)}.")
