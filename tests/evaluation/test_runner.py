@@ -477,15 +477,6 @@ def test_a_server_that_cannot_be_reached_stops_the_run(answer: Answer, folder: P
     assert (run.failed, len(run.records)) == (0, 30)
 
 
-def test_successes_among_the_failures_let_the_run_go_on(answer: Answer) -> None:
-    run = answer(lambda question: BLUE if question[-2] in "05" else fail(question), questions(40))
-    assert (run.failed, len(run.records)) == (32, 40)
-
-
-def test_fewer_questions_than_that_may_all_fail(answer: Answer) -> None:
-    assert answer(fail, questions(AT_ONCE - 1)).failed == AT_ONCE - 1
-
-
 def test_a_judge_whose_reply_cannot_be_read_fails_the_question_not_the_run(
     reader: Reader, nobody: dspy.LM, answer: Answer
 ) -> None:
