@@ -33,6 +33,8 @@ def test_compiling_leaves_the_student_as_it_was_and_scores_both(
     assert [record.id for record in made.before.records] == [question.id for question in dev]
     assert made.comparison.headline == "dr"
     assert made.comparison.n == len(dev)
+    first, last = made.trials  # nothing was searched
+    assert (first.label, last.label, last.demos) == ("as it was", "compiled", {"extract": 6, "write": 6})
 
 
 @pytest.mark.slow
