@@ -14,7 +14,6 @@ from polyqa.evaluation.columns import Column
 Scores = Sequence[NDArray[np.float64]]
 RESAMPLES = 2_000
 PERMUTATIONS = 9_999
-_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def _json_data(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: None if isinstance(value, float) and isnan(value) else value for name, value in fields.items()}
 
 
-def _resampled(n: int, statistic: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> tuple[float, float]:
+def _resampled(n: int, statistic: Callable[[NDArray[np.int64]], NDArray[np.float64]], seed: int) -> tuple[float, float]:
     from scipy.stats import bootstrap
 
     if n < 2:
@@ -91,13 +90,13 @@ def _resampled(n: int, statistic: Callable[[NDArray[np.int64]], NDArray[np.float
         batch=max(1, 2_000_000 // n),
         vectorized=True,
         method="percentile",
-        rng=np.random.default_rng(_SEED),
+        rng=np.random.default_rng(seed),
     )
     return float(result.confidence_interval.low), float(result.confidence_interval.high)
 
 
 def _permuted(
-    first: NDArray[np.int64], second: NDArray[np.int64], statistic: Callable[..., NDArray[np.float64]]
+    first: NDArray[np.int64], second: NDArray[np.int64], statistic: Callable[..., NDArray[np.float64]], seed: int
 ) -> float:
     from scipy.stats import permutation_test
 
@@ -117,12 +116,12 @@ def _permuted(
         vectorized=True,
         n_resamples=PERMUTATIONS,
         batch=max(1, 2_000_000 // n),
-        rng=np.random.default_rng(_SEED),
+        rng=np.random.default_rng(seed),
     )
     return float(tested.pvalue)
 
 
-def estimate(column: Column, scores: Scores) -> Estimate | None:
+def estimate(column: Column, scores: Scores, *, seed: int = 0) -> Estimate | None:
     """Return a corpus value with its 95% percentile bootstrap interval over questions.
 
     Parameters
@@ -131,6 +130,8 @@ def estimate(column: Column, scores: Scores) -> Estimate | None:
         Says which scores are combined, and how.
     scores
         One array per score of the column, shape (n,), NaN where a question has none.
+    seed
+        Of the resampling.
 
     Returns
     -------
@@ -142,11 +143,11 @@ def estimate(column: Column, scores: Scores) -> Estimate | None:
         return None
     kept = [values[known] for values in scores]
     n = int(known.sum())
-    low, high = _resampled(n, lambda index: column.value(*(values[index] for values in kept)))
+    low, high = _resampled(n, lambda index: column.value(*(values[index] for values in kept)), seed)
     return Estimate(float(column.value(*kept)), low, high, n)
 
 
-def compare(column: Column, a: Scores, b: Scores) -> Difference | None:
+def compare(column: Column, a: Scores, b: Scores, *, seed: int = 0) -> Difference | None:
     """Compare two systems on the same questions.
 
     Parameters
@@ -155,6 +156,8 @@ def compare(column: Column, a: Scores, b: Scores) -> Difference | None:
         Says which scores are combined, and how.
     a, b
         One array per score of the column, shape (n,), the same question at the same place.
+    seed
+        Of resampling and permutation.
 
     Returns
     -------
@@ -171,7 +174,7 @@ def compare(column: Column, a: Scores, b: Scores) -> Difference | None:
     def gain(x: NDArray[np.int64], y: NDArray[np.int64], axis: int = -1) -> NDArray[np.float64]:
         return column.value(*(values[y] for values in both)) - column.value(*(values[x] for values in both))
 
-    low, high = _resampled(n, lambda index: gain(index, index + n))
+    low, high = _resampled(n, lambda index: gain(index, index + n), seed)
     first, second = np.arange(n), np.arange(n, 2 * n)
     wins = ties = losses = 0
     if column.higher_is_better is not None:
@@ -180,7 +183,7 @@ def compare(column: Column, a: Scores, b: Scores) -> Difference | None:
         wins = int((own > 1e-9).sum())
         losses = n - wins - ties
     a_value, b_value = float(column.value(*left)), float(column.value(*right))
-    p = _permuted(first, second, gain)
+    p = _permuted(first, second, gain, seed)
     return Difference(a_value, b_value, b_value - a_value, low, high, p, wins, ties, losses, n)
 
 
