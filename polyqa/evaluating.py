@@ -21,13 +21,10 @@ from polyqa.extractive import MODEL_NAME
 from polyqa.lm.assigned import names_of, own_lms, with_cache
 from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.gold import Question
-from polyqa.metrics.judges import Judge
 from polyqa.metrics.llm_judge import LLMJudge
-from polyqa.models import EMBEDDED_READER, SpanReader
 
 from .cluster import Ray, programs_on_ray
 from .language_models import (
-    LMSettings,
     Models,
     default_threads,
     judge_model,
@@ -40,35 +37,27 @@ from .question_sets import Given, as_questions
 from .tracing import job
 
 
-def make_scorer(
-    reader: str | SpanReader = EMBEDDED_READER,
-    judge: str | Judge | None = "embedded",
-    *,
-    alce: bool = False,
-    settings: LMSettings = LMSettings(),
-) -> Scorer:
+def make_scorer(models: Models = Models(), *, alce: bool = False) -> Scorer:
     """Return a scorer.
 
     Parameters
     ----------
-    reader, judge
-        See `polyqa.language_models.Models`.
+    models
+        The reader and the judge, and the limits of the judge's calls.
     alce
         Score what ALCE scores.
-    settings
-        The limits of the judge's calls.
 
     Raises
     ------
     PolyqaError
         If the judge needs a key and there is none.
     """
-    own_reader = shared_reader(reader)
+    reader, judge = shared_reader(models.reader), models.judge
     if judge == "embedded":
-        judge = EmbeddedJudge(own_reader, shared_encoder())
+        judge = EmbeddedJudge(reader, shared_encoder())
     elif isinstance(judge, str):
-        judge = LLMJudge(judge_model(judge, settings))
-    return Scorer(own_reader, judge, alce=alce)
+        judge = LLMJudge(judge_model(judge, models.settings))
+    return Scorer(reader, judge, alce=alce)
 
 
 def evaluate(
@@ -112,7 +101,7 @@ def evaluate(
     program = default_program(models.chosen_lm) if program is None else program
     make, label = checked_program(program, settings, models.helping())
     model = models.answering()
-    scorer = _make_scorer(models, alce)
+    scorer = make_scorer(models, alce=alce)
     question_set = as_questions(questions)
     asked = question_set.asked
     ready = make()
@@ -173,12 +162,8 @@ def make_answer(
     make, _ = checked_program(program, settings, models.helping())
     model, ready = models.answering().copy(cache=False), with_cache(make(), False)
     warm_up(ready, model)
-    scorer = _make_scorer(models, alce)
+    scorer = make_scorer(models, alce=alce)
     return partial(_answer, ready, lm=model, scorer=scorer, own_documents=own_documents)
-
-
-def _make_scorer(models: Models, alce: bool) -> Scorer:
-    return make_scorer(models.reader, models.judge, alce=alce, settings=models.settings)
 
 
 def run_name(

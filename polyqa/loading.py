@@ -12,9 +12,8 @@ from typing import Any
 
 import dspy
 
-from polyqa.artifacts import Artifact, artifact_names, find_artifact, read_artifact
 from polyqa.artifacts.state import load_program, signature_fingerprints
-from polyqa.artifacts.store import STATE, read_json
+from polyqa.artifacts.store import STATE, Artifact, artifact_names, find_artifact, read_artifact, read_json
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import (

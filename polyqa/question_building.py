@@ -11,7 +11,6 @@ from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.progress import bar
 from polyqa.extractive import MODEL_NAME
-from polyqa.models import EMBEDDED_ENCODER
 from polyqa.questions import QuestionDatabase, QuestionSettings, generate_questions, questions_path
 from polyqa.questions import build_questions as build_database
 from polyqa.questions.build import chosen_passages, free_place
@@ -99,7 +98,7 @@ def make_reading(models: Models, settings: QuestionSettings) -> Callable[[Passag
 
 
 def open_questions(
-    index: str | Path | ColBERTIndex, path: str | Path | None = None, *, encoder: str = EMBEDDED_ENCODER
+    index: str | Path | ColBERTIndex, path: str | Path | None = None
 ) -> tuple[ColBERTIndex, QuestionDatabase]:
     """Return an index and its database of questions, by default the one in the index's folder.
 
@@ -109,4 +108,4 @@ def open_questions(
         If one is not there, or they do not belong together.
     """
     opened = open_index(index)
-    return opened, QuestionDatabase(path or questions_path(opened), encoder=shared_encoder(encoder), index=opened)
+    return opened, QuestionDatabase(path or questions_path(opened), encoder=shared_encoder(), index=opened)

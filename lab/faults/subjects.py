@@ -25,11 +25,11 @@ from polyqa.colbert_index.engine import prepare_colbert
 from polyqa.colbert_index.store import checkpoint_home
 from polyqa.documents import Documents
 from polyqa.documents.syncing import remember
-from polyqa.evaluating import make_scorer
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import open_run
+from polyqa.evaluation.scoring import Scorer
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.loading import load, open_index
 from polyqa.models import Encoder, Reader
@@ -169,7 +169,7 @@ def make_folders(folder: Path) -> None:
     lm = embedded_lm(ExtractiveEngine(encoder=encoder, reader=reader))
     generate = partial(generate_questions, lm=lm, reader=reader, threads=2)
     build_questions(index, generate, encoder=encoder, out=folder / "questions", limit=10)
-    asked, scorer = load_questions("homonyms/dev", limit=3), make_scorer(judge=None)
+    asked, scorer = load_questions("homonyms/dev", limit=3), Scorer(reader)
     settings = RunIdentity(program="rac", lm=str(lm.model), reader=scorer.reader.name, questions="homonyms/dev", n=3)
     answer = partial(answer_one, load("rac", index=open_index()), lm=lm, scorer=scorer)
     run_answers(answer, asked, folder=folder / "run", identity=settings, threads=2)

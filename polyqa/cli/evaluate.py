@@ -173,6 +173,7 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
     from polyqa.evaluating import make_scorer
     from polyqa.evaluation.outputs import read_outputs, score_outputs
     from polyqa.evaluation.runs import PREDICTIONS, Run, line_of, write_summary
+    from polyqa.language_models import Models
 
     if folder is not None and (folder / PREDICTIONS).exists():
         raise PolyqaError(f"{folder} holds a run already; choose another --name.")
@@ -181,13 +182,14 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
     assert loaded is not None  # questions of a name or a file
     _tell(loaded)
     found = {id: output for id, output in found.items() if id not in loaded.left_out}
-    records = score_outputs(found, loaded.questions, make_scorer(**scoring, alce=alce))
+    records = score_outputs(found, loaded.questions, make_scorer(Models(**scoring), alce=alce))
+    run = Run(folder or answers.with_suffix(""), None, records)
     if folder is not None:
         require_no_links(folder)
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / PREDICTIONS, "".join(map(line_of, records)))
-        write_summary(folder, None, records)
-    return Run(folder or answers.with_suffix(""), None, records)
+        write_summary(run)
+    return run
 
 
 def compare_command(
@@ -240,9 +242,9 @@ def table_command(
     """Show runs side by side: a table for each set of questions."""
     from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.runs import open_run
-    from polyqa.evaluation.tables import DEFAULT, SHORT_FORM, runs_table
+    from polyqa.evaluation.tables import DEFAULT, runs_table
 
-    wanted = [name.strip() for name in columns.split(",")] if columns else (*DEFAULT, *SHORT_FORM)
+    wanted = [name.strip() for name in columns.split(",")] if columns else DEFAULT
     unknown = [name for name in wanted if name not in COLUMNS]
     if unknown:
         raise PolyqaError(f"There is no metric {unknown[0]!r}; there are {', '.join(COLUMNS)}.")

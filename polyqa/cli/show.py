@@ -11,7 +11,7 @@ from .display import console, escaped, facts, show_json, table
 from .terminal import say
 
 if TYPE_CHECKING:
-    from polyqa.artifacts import Artifact
+    from polyqa.artifacts.store import Artifact
     from polyqa.programs.registry import Entry
 
 _WIDE = 120  # characters, from which on five columns are readable beside each other

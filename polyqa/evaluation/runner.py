@@ -87,9 +87,9 @@ def run_answers(
                             if id not in failed:
                                 show(record)
                         work_through(left, answer, keep, at_once=threads, things="questions")
-        records = [done[id] for id in ids]
-        write_summary(folder, identity, records)
-        return Run(folder, identity, records)
+        run = Run(folder, identity, [done[id] for id in ids])
+        write_summary(run)
+        return run
 
 
 def _earlier_records(folder: Path, ids: Sequence[str], identity: RunIdentity) -> dict[str, Record]:

@@ -8,7 +8,7 @@ runs/<name>/.ledger.sqlite      results while the run goes on, see `polyqa.base.
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,8 +53,8 @@ class Run:
 
     @property
     def with_faults(self) -> int:
-        """How many questions were answered although some reply could not be had."""
-        return with_faults(self.records)
+        """How many questions were answered although some reply could not be had, see `polyqa.lm.attempts`."""
+        return sum(bool(record.extra.get("faults")) for record in self.records)
 
     def summarized(self) -> dict[str, Estimate]:
         """Return every corpus value that the records allow, with its interval; see `summarize`."""
@@ -67,7 +67,7 @@ class Run:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run as JSON data: its name, and what ``summary.json`` holds; the records are left out."""
-        return {"name": self.name, **_summary_data(self.settings, self.records, self.summarized())}
+        return {"name": self.name, **_summary(self)}
 
     def to_markdown(self) -> str:
         """Return the run as a table of one row, in Markdown."""
@@ -96,11 +96,6 @@ def same_questions(a: Run, b: Run) -> bool:
         return a.settings.questions.rpartition("(")[2] == b.settings.questions.rpartition("(")[2]
     left, right = ({(one.id, one.question) for one in run.records} for run in (a, b))
     return left == right
-
-
-def with_faults(records: Sequence[Record]) -> int:
-    """Return how many records have faults, see `polyqa.lm.attempts`."""
-    return sum(bool(record.extra.get("faults")) for record in records)
 
 
 def read_records(path: Path) -> list[Record]:
@@ -165,24 +160,19 @@ def summarize(records: Sequence[Record]) -> dict[str, Estimate]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def write_summary(path: Path, settings: RunIdentity | None, records: Sequence[Record]) -> dict[str, Estimate]:
-    """Write summary.json of a run and return the values."""
-    values = summarize(records)
-    data = _summary_data(settings, records, values)
-    write_atomically(path / SUMMARY, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
-    return values
+def write_summary(run: Run) -> None:
+    """Write summary.json into a run's folder."""
+    write_atomically(run.path / SUMMARY, json.dumps(_summary(run), indent=2, ensure_ascii=False) + "\n")
 
 
-def _summary_data(
-    settings: RunIdentity | None, records: Sequence[Record], values: Mapping[str, Estimate]
-) -> dict[str, Any]:
+def _summary(run: Run) -> dict[str, Any]:
     return {
-        "settings": settings.model_dump() if settings else None,
-        "questions": len(records),
-        "failed": sum(record.error is not None for record in records),
-        "with_faults": with_faults(records),
+        "settings": run.settings.model_dump() if run.settings else None,
+        "questions": len(run.records),
+        "failed": run.failed,
+        "with_faults": run.with_faults,
         "intervals": "95% percentile bootstrap over questions",
-        "metrics": {name: value.to_dict() for name, value in values.items()},
+        "metrics": {name: value.to_dict() for name, value in run.summarized().items()},
     }
 
 

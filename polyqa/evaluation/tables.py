@@ -1,4 +1,4 @@
-"""Tables of runs beside the published figures, and of comparisons: Markdown, and what a notebook shows."""
+"""Tables of runs and of comparisons: Markdown, and what a notebook shows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,7 +18,7 @@ COST = ("readings", "calls", "input_tokens", "output_tokens", "seconds")
 _FAILURES = 5
 _SEEN = 0.05  # what a table of one decimal place shows
 _INTERVALS = "Intervals: 95% paired bootstrap; p: two-sided permutation test; wins, ties, losses of {}."
-DEFAULT = (*LONG_FORM, "mrecall@5", *GROUNDED, *COST)
+DEFAULT = (*LONG_FORM, "mrecall@5", *GROUNDED, *COST, *SHORT_FORM)
 
 
 def runs_table(runs: Sequence[Run], columns: Sequence[str]) -> str:

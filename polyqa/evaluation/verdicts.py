@@ -110,8 +110,8 @@ class Changed:
         return self.after - self.before
 
 
-def changed_questions(a: Run, b: Run, metric: str) -> list[Changed]:
-    """Return the questions of two runs whose score differs, the greatest gain first and the greatest loss last.
+def won_and_lost(a: Run, b: Run, metric: str) -> tuple[list[Changed], list[Changed]]:
+    """Return the questions that became better and those that became worse, those that changed most first.
 
     Parameters
     ----------
@@ -122,15 +122,10 @@ def changed_questions(a: Run, b: Run, metric: str) -> list[Changed]:
     pairs = [(record, others[record.id]) for record in a.records if record.id in others]
     before, after = (question_values([pair[side] for pair in pairs], metric) for side in (0, 1))
     changed = [
-        Changed(float(before[at]), float(after[at]), *pair)
-        for at, pair in enumerate(pairs)
-        if abs(after[at] - before[at]) > _SAME
+        Changed(float(old), float(new), *pair)
+        for old, new, pair in zip(before, after, pairs, strict=True)
+        if abs(new - old) > _SAME
     ]
-    return sorted(changed, key=lambda change: (-change.difference, change.old.id))
-
-
-def won_and_lost(a: Run, b: Run, metric: str) -> tuple[list[Changed], list[Changed]]:
-    """Return the questions that became better and those that became worse, those that changed most first."""
-    changed = changed_questions(a, b, metric)
+    changed.sort(key=lambda change: (-change.difference, change.old.id))
     won = [change for change in changed if change.difference > 0]
     return won, [change for change in reversed(changed) if change.difference < 0]

@@ -184,7 +184,7 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
             )
             return _show(program, pools, plan)
         case "clauses":
-            return search_clauses(program, plan, done.with_suffix(SUFFIX), calls)[0]
+            return search_clauses(program, plan, done.with_suffix(SUFFIX), calls)
         case _:
             with dspy.context(lm=plan.lm):
                 return run_teleprompter(program, plan, done.parent, [moments])

@@ -19,7 +19,7 @@ from polyqa.evaluation.verdicts import question_values
 from .calls import CallCounter
 from .plan import Plan
 from .recipes import Recipe
-from .trials import Trial, lineage, read_trials, write_trials
+from .trials import Trial, changed_instructions, demo_counts, lineage, read_trials, write_trials
 
 SUFFIX = ".trials.json"
 """Of the file of a step's trials, in the folder of a compilation."""
@@ -164,7 +164,7 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
     for number, one in enumerate(candidates):
         before = dump_program(start if one.parent is None else candidates[one.parent].program)
         changed = [name for name, state in dump_program(one.program).items() if state != before.get(name)]
-        instructions, demos = _changed_instructions(one.program, start), _demo_counts(one.program)
+        instructions, demos = changed_instructions(one.program, start), demo_counts(one.program)
         labels = [
             f"{name}: other instructions" if name in instructions else f"{name}: {demos.get(name, 0)} demos"
             for name in changed
@@ -246,16 +246,6 @@ def _rejected(trials: Sequence[Trial], moments: Moments) -> list[Trial]:
     return found
 
 
-def _changed_instructions(program: dspy.Module, start: dspy.Module) -> dict[str, str]:
-    before = {name: one.signature.instructions for name, one in start.named_predictors()}
-    now = {name: one.signature.instructions for name, one in program.named_predictors()}
-    return {name: text for name, text in now.items() if text != before.get(name)}
-
-
-def _demo_counts(program: dspy.Module) -> dict[str, int]:
-    return {name: len(one.demos) for name, one in program.named_predictors() if one.demos}
-
-
 def _shown(program: dspy.Module) -> dict[str, list[str]]:
     """Return what the demos ask, of each predictor that shows all of them."""
     return {
@@ -315,7 +305,7 @@ def compilation_trials(
         label="compiled",
         parent=base,
         instructions=trials[base].instructions,
-        demos=_demo_counts(program),
+        demos=demo_counts(program),
         on="dev",
         kept=True,
         calls=calls[1],

@@ -121,13 +121,7 @@ class LeanWriting(BaseCallback):
 
 
 def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[object]) -> dspy.Module:
-    recipe, metric, prompt_lm, seed, threads = (
-        plan.recipe,
-        plan.metric_of_recipe(),
-        plan.writer,
-        plan.seed,
-        plan.threads,
-    )
+    recipe, metric, seed, threads = plan.recipe, plan.metric_of_recipe(), plan.seed, plan.threads
     train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
     settings: dict[str, Any] = dict(recipe.settings)
     if recipe.gathers and plan.teacher_lm is not None:
@@ -145,7 +139,7 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
                     search = dspy.BootstrapFewShotWithRandomSearch(metric=metric, num_threads=threads, **settings)
                     return search.compile(program, teacher=plan.teacher, trainset=train, valset=dev)
                 case "COPRO":
-                    copro = dspy.COPRO(prompt_model=prompt_lm, metric=metric, **settings)
+                    copro = dspy.COPRO(prompt_model=plan.writer, metric=metric, **settings)
                     options = {"num_threads": threads, "display_progress": False}
                     return copro.compile(program, trainset=train, eval_kwargs=options)
                 case "MIPROv2":
@@ -157,17 +151,17 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
                         compiling.setdefault("minibatch", False)
                     # Seed 0 silently becomes 9 in MIPROv2; any other is taken as it is.
                     mipro = dspy.MIPROv2(
-                        metric=metric, prompt_model=prompt_lm, num_threads=threads, seed=seed or 9, **settings
+                        metric=metric, prompt_model=plan.writer, num_threads=threads, seed=seed or 9, **settings
                     )
                     return mipro.compile(program, teacher=plan.teacher, trainset=train, valset=dev, **compiling)
                 case "SIMBA":
                     settings["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself
-                    simba = dspy.SIMBA(metric=metric, prompt_model=prompt_lm, num_threads=threads, **settings)
+                    simba = dspy.SIMBA(metric=metric, prompt_model=plan.writer, num_threads=threads, **settings)
                     return simba.compile(program, trainset=train, seed=seed)
                 case "InferRules":
                     labelled = label_demos(program, plan.trainset)
                     rules = LabelledRules(
-                        labelled, program, prompt_lm, seed=seed, metric=metric, num_threads=threads, **settings
+                        labelled, program, plan.writer, seed=seed, metric=metric, num_threads=threads, **settings
                     )
                     return rules.compile(program, trainset=train, valset=dev)
                 case "GEPA":
@@ -175,7 +169,7 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
                         metric=metric.with_feedback
                         if isinstance(metric, PlainMetric)
                         else FeedbackMetric(metric.reader, measure=metric.measure),
-                        reflection_lm=prompt_lm,
+                        reflection_lm=plan.writer,
                         num_threads=threads,
                         log_dir=str(work / "gepa"),
                         seed=seed,

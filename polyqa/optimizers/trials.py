@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
+import dspy
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from polyqa.base.files import write_atomically
@@ -82,3 +83,15 @@ def lineage(trials: Iterable[Trial], number: int) -> Iterator[Trial]:
     while at is not None and (trial := by_number.pop(at, None)) is not None:
         yield trial
         at = trial.parent
+
+
+def changed_instructions(program: dspy.Module, start: dspy.Module) -> dict[str, str]:
+    """Return the instructions of each predictor that has others than in the program at the start."""
+    before = {name: one.signature.instructions for name, one in start.named_predictors()}
+    now = {name: one.signature.instructions for name, one in program.named_predictors()}
+    return {name: text for name, text in now.items() if text != before.get(name)}
+
+
+def demo_counts(program: dspy.Module) -> dict[str, int]:
+    """Return how many demos each predictor has that has any."""
+    return {name: len(one.demos) for name, one in program.named_predictors() if one.demos}

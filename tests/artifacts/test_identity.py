@@ -6,6 +6,7 @@ from typing import Any
 import dspy
 import pytest
 
+import polyqa
 from polyqa.artifacts.identity import identity, identity_hash
 from polyqa.base.ledger import differences
 from polyqa.models import Encoder
@@ -72,6 +73,19 @@ def test_what_a_program_holds_makes_it_another(other: Callable[[], dspy.Module])
     assert identity(other()) == identity(other())
     assert identity(other()) != identity(Program())
     assert identity_hash(other()) == identity_hash(other()) != identity_hash(Program())
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("rac", {"passages": 4}),
+        ("rac", {"reranker": "reader"}),
+        ("self-rag", {"weights": (1, 1, 0.6)}),
+        ("toc", {"pruning": False}),
+    ],
+)
+def test_settings_of_a_shipped_program_make_it_another(name: str, setting: dict[str, Any]) -> None:
+    assert identity_hash(polyqa.load(name)) != identity_hash(polyqa.load(name, **setting))
 
 
 def test_what_differs_is_named() -> None:

@@ -18,6 +18,7 @@ from attack_texts import ATTACKS
 from harness import table_rows
 from well_formed_html import read_html
 
+from lab.faults.damage import MUTATIONS, damaged_by
 from polyqa.artifacts.card import Card, DataCard, IndexCard, check_settings
 from polyqa.artifacts.state import dump_program, load_program, signature_fingerprints
 from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
@@ -276,64 +277,12 @@ def test_oversize_files_are_refused_before_they_are_read(make: Make) -> None:
         load(path)
 
 
-_HOSTILE: tuple[Callable[[random.Random], Any], ...] = (
-    lambda draw: None,
-    lambda draw: draw.choice([True, False, -1, 0, 10**400, -(10**400), 1e308, 0.5]),
-    lambda draw: "../" * draw.randint(1, 9) + "etc/passwd",
-    lambda draw: "\x00\u202e" * draw.randint(1, 9),
-    lambda draw: "x" * draw.choice([0, 10, 300_000]),
-    lambda draw: [],
-    lambda draw: {},
-    lambda draw: [[[[{"a": None}]]]],
-    lambda draw: {"__class__": "os.system", "__reduce__": ["os.system", ["id"]]},
-    lambda draw: {"api_base": "http://127.0.0.1:9", "api_key": "k", "model": "openai/x"},
-)
-
-
-def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, one in inner for place in _places(one, (*path, key)))]
-
-
-def _mutated(value: Any, draw: random.Random) -> Any:
-    value = json.loads(json.dumps(value))
-    place = draw.choice(_places(value))
-    new = draw.choice(_HOSTILE)(draw)
-    if not place:
-        return new
-    holder = value
-    for key in place[:-1]:
-        holder = holder[key]
-    if draw.random() < 0.3 and isinstance(holder, dict):
-        holder[draw.choice(["__init__", "lm", "knn", "demos", "signature", "x"])] = new
-    elif draw.random() < 0.2:
-        del holder[place[-1]]
-    else:
-        holder[place[-1]] = new
-    return value
-
-
-def _damaged(text: bytes, draw: random.Random) -> bytes:
-    data = bytearray(text)
-    kind = draw.randrange(5)
-    if kind == 0:
-        return bytes(data[: draw.randrange(len(data))])
-    if kind == 1:
-        for _ in range(draw.randint(1, 20)):
-            data[draw.randrange(len(data))] = draw.randrange(256)
-        return bytes(data)
-    if kind == 2:
-        return b"[" * draw.choice([10, 100_000])
-    if kind == 3:
-        return draw.randbytes(draw.randint(0, 500))
-    return b'{"demos": ' + b"9" * draw.choice([10, 5_000]) + b"}"
-
-
 @pytest.mark.slow
 def test_a_thousand_hostile_artifacts(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each loads to a program of prompts, or is refused; nothing is run, written or connected to."""
     path = make()
-    originals = {name: (path / name).read_bytes() for name in ("card.json", "program.json")}
+    (path / "README.md").unlink()  # nobody reads it
+    originals = {file: file.read_bytes() for file in path.iterdir()}
     index = ColBERTIndex("homonyms")
     index.search("warm up", 1)
 
@@ -345,15 +294,7 @@ def test_a_thousand_hostile_artifacts(make: Make, tmp_path: Path, monkeypatch: p
     draw = random.Random(0)
     refusals: list[str] = []
     for _ in range(1_000):
-        name = draw.choice(list(originals))
-        text = originals[name]
-        if draw.random() < 0.7:
-            data = _mutated(json.loads(text), draw)
-            text = json.dumps(data).encode(errors="surrogatepass")
-        else:
-            text = _damaged(text, draw)
-        for own, original in originals.items():
-            (path / own).write_bytes(text if own == name else original)
+        damaged_by(draw.choice(list(MUTATIONS)), path, draw)
         listing = sorted(tmp_path.rglob("*"))
         try:
             with warnings.catch_warnings():
@@ -365,7 +306,7 @@ def test_a_thousand_hostile_artifacts(make: Make, tmp_path: Path, monkeypatch: p
             assert isinstance(loaded, dspy.Module)
             assert all(predictor.lm is None for _, predictor in loaded.named_predictors())
         assert sorted(tmp_path.rglob("*")) == listing
-        for own in originals:
-            (path / own).unlink()
+        for file, data in originals.items():
+            file.write_bytes(data)
     assert len(refusals) > 500
     assert all("\n" not in text and len(text) < 1_500 for text in refusals)

@@ -143,7 +143,7 @@ JSON = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(value=JSON)
 @example(value={"a": {"error": {}, "gold_readings": 1, "scores": {}}})
 @example(value=[{"id": {"x": []}, "answer": "\ud800", "passages": [{"text": "t", "pid": None}]}])
@@ -160,7 +160,7 @@ def test_any_json_is_read_or_refused(value: Any, tmp_path: Path) -> None:
         assert all(isinstance(one, Passage) for one in output.passages)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.binary(max_size=60) | st.text('[]{}":,0e"\\nullidanswer \n', max_size=40).map(str.encode))
 def test_any_bytes_are_read_or_refused(content: bytes, tmp_path: Path) -> None:
     with contextlib.suppress(PolyqaError):

@@ -22,7 +22,3 @@ def test_a_model_that_thinks_is_known() -> None:
     price = price_of("openai/o3")
     assert price is not None
     assert price.reasons
-
-
-def test_dollars_are_tokens_by_price() -> None:
-    assert Price(1.0, 10.0).of(100, 3) == 130.0

@@ -1,6 +1,7 @@
 """What runs and comparisons show of themselves."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_outputs_of_another_system_say_so() -> None:
 
 
 def test_a_run_as_data_is_its_summary(tmp_path: Path) -> None:
-    write_summary(tmp_path, RUN.settings, RUN.records)
+    write_summary(replace(RUN, path=tmp_path))
     summary = strict_json((tmp_path / SUMMARY).read_text(encoding="utf-8"))
     assert strict_json(json.dumps(RUN.to_dict())) == {"name": "mine", **summary}
 

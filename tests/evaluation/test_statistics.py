@@ -200,7 +200,7 @@ def test_comparing_twice_gives_the_same() -> None:
     assert (first.low, first.high) != (second.low, second.high)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("changed", [1, 2])
 def test_a_few_questions_that_differ_prove_nothing(seed: int, changed: int) -> None:
     random = np.random.default_rng(seed)

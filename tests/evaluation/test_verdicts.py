@@ -1,13 +1,11 @@
 from math import nan
-from pathlib import Path
 
 import pytest
+from harness import record, run_of
 
-from polyqa.base.work import Failure
-from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.statistics import Difference
-from polyqa.evaluation.verdicts import changed_questions, verdict
+from polyqa.evaluation.verdicts import verdict, won_and_lost
 
 
 def difference(low: float, high: float, n: int = 30) -> Difference:
@@ -43,21 +41,15 @@ def test_sentences(change: Difference, begins: str) -> None:
     assert verdict(change, what="Adapting").startswith(begins)
 
 
-def record(id: str, score: float, *, failed: bool = False) -> Record:
-    error = Failure(kind="Error", message="gone") if failed else None
-    scores = {"disambig_f1": score, "rouge_l": score}
-    return Record(id=id, question=f"Who is {id}?", gold_readings=1, answer=f"{id} {score}", scores=scores, error=error)
-
-
-def run(*records: Record) -> Run:
-    return Run(path=Path("runs/x"), records=list(records), settings=None)
+def run(**scores: float) -> Run:
+    return run_of([record(id, {"disambig_f1": score, "rouge_l": score}) for id, score in scores.items()])
 
 
 def test_questions_that_changed_stand_in_order() -> None:
-    before = run(record("a", 0.5), record("b", 0.5), record("c", 0.5), record("d", 0.2), record("e", 0.3))
-    after = run(record("b", 0.4), record("a", 0.9), record("c", 0.5), record("d", 0.3), record("f", 1.0))
-    changed = changed_questions(before, after, "dr")
-    assert [one.old.id for one in changed] == ["a", "d", "b"]
-    assert [(round(one.before), round(one.after)) for one in changed] == [(50, 90), (20, 30), (50, 40)]
-    assert changed[0].difference == pytest.approx(40)
-    assert (changed[0].old.answer, changed[0].new.answer) == ("a 0.5", "a 0.9")
+    before = run(a=0.5, b=0.5, c=0.5, d=0.2, e=0.3, g=0.5)
+    after = run(b=0.4, a=0.9, c=0.5, d=0.3, f=1.0, g=0.1)
+    won, lost = won_and_lost(before, after, "dr")
+    assert [one.old.id for one in won] == ["a", "d"]
+    assert [one.new.id for one in lost] == ["g", "b"]
+    assert [(round(one.before), round(one.after)) for one in (*won, *lost)] == [(50, 90), (20, 30), (50, 10), (50, 40)]
+    assert won[0].difference == pytest.approx(40)

@@ -126,15 +126,6 @@ def test_they_survive_a_stop_and_a_chain_tells_of_each_step(
         assert abs(ours.calls - theirs.calls) <= 4
 
 
-def test_recipes_without_a_search_tell_before_and_after(
-    rac: dspy.Module, dev: list[Question], compiled: Compile
-) -> None:
-    made = compiled(rac, "knn")
-    check(made.trials, dev)
-    assert len(made.trials) == 2
-    assert made.trials[-1].demos
-
-
 def test_what_another_optimizer_wrote_down_is_told(rac: dspy.Module, compiled: Compile, tmp_path: Path) -> None:
     tried = [
         Trial(number=0, label="as it was", on="train", n=6, score=0.2, calls=9),

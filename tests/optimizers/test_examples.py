@@ -74,6 +74,7 @@ def test_what_cannot_be_used_is_refused_before_any_call(changed: dict[str, Any],
 def test_an_artifact_is_made_of_a_name(tmp_path: Path) -> None:
     with pytest.raises(PolyqaError, match=r"takes names only. Compile a Mine with polyqa.optimizers.compile"):
         polyqa.compile(Mine(), out=tmp_path / "made")
+    assert not (tmp_path / "made").exists()
 
 
 def test_gold_questions_stay_as_they_are() -> None:

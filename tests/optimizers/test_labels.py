@@ -1,10 +1,10 @@
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
 from failing_engine import Failing
+from harness import ledger_rows
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import AmbiguityType, Passage
@@ -30,19 +30,6 @@ def test_labels_fill_every_predictor_that_they_can(diva: dspy.Module, train: lis
     for demo in demos["classify"]:
         assert demo["ambiguity_types"][0] in set(AmbiguityType)
         assert not any(str(kind) in demo["reason"] for kind in AmbiguityType)  # the reason comes before the label
-
-
-class Observed(AnswerMetric):
-    """Gives every score to somebody who looks on."""
-
-    def __init__(self, reader: Reader, observe: Callable[[float], None], **settings: Any) -> None:
-        super().__init__(reader, **settings)
-        self.observe = observe
-
-    def of(self, example: dspy.Example, prediction: Any) -> float:
-        value = super().of(example, prediction)
-        self.observe(value)
-        return value
 
 
 class Choosing(dspy.Module):
@@ -160,12 +147,9 @@ def test_what_no_reading_cites_stands_anywhere(rac: dspy.Module, train: list[Que
 def test_a_pool_holds_only_runs_that_the_metric_accepts(
     diva: dspy.Module, train: list[Question], embedded: dspy.LM, reader: Reader, tmp_path: Path
 ) -> None:
-    seen: list[float] = []
-    strict = Observed(reader, seen.append, threshold=0.5)
-    some = train[:4]
-    pool = bootstrap_pool(diva, some, lm=embedded, metric=strict, journal=tmp_path / "pool.jsonl", threads=2)
-    good = sum(score >= 0.5 for score in seen)
-    assert len(seen) == len(some)
+    strict, some, journal = AnswerMetric(reader, threshold=0.5), train[:4], tmp_path / "pool.jsonl"
+    pool = bootstrap_pool(diva, some, lm=embedded, metric=strict, journal=journal, threads=2)
+    good = sum(row["score"] >= 0.5 for row in ledger_rows(journal).values())
     assert 0 < good < len(some)
     assert len(pool["infer"]) == good
     assert all(set(demo) <= {"question", "reason", "pseudo_interpretations"} for demo in pool["infer"])
@@ -198,11 +182,12 @@ def test_the_journal_of_another_pool_is_refused(
 def test_runs_that_failed_are_made_anew_and_are_no_pool_if_all_failed(
     rac: dspy.Module, train: list[Question], embedded: dspy.LM, reader: Reader, tmp_path: Path
 ) -> None:
-    def fail(score: float) -> None:
-        raise ConnectionError("the server is away")
+    class Away(AnswerMetric):
+        def of(self, example: dspy.Example, prediction: Any) -> float:
+            raise ConnectionError("the server is away")
 
     journal, questions = tmp_path / "pool.jsonl", train[:2]
-    broken, sound = Observed(reader, fail, threshold=0.0), AnswerMetric(reader, threshold=0.0)
+    broken, sound = (kind(reader, threshold=0.0) for kind in (Away, AnswerMetric))
     with pytest.raises(PolyqaError, match=r"Every run on the 2 training questions failed: .*server is away"):
         bootstrap_pool(rac, questions, lm=embedded, metric=broken, journal=journal, threads=2)
     pool = bootstrap_pool(rac, questions, lm=embedded, metric=sound, journal=journal, threads=2)

@@ -40,9 +40,3 @@ def test_what_cannot_be_used_is_refused_in_a_sentence(given: dict[str, Any], mes
     with pytest.raises(PolyqaError, match=message) as error:
         plan(reader, **given)
     assert "\n" not in str(error.value)
-
-
-def test_polyqa_compile_takes_a_name(tmp_path: Any) -> None:
-    with pytest.raises(PolyqaError, match=r"takes names only. Compile a Predict with polyqa.optimizers.compile"):
-        polyqa.compile(dspy.Predict("question -> answer"), out=tmp_path / "x")  # type: ignore[arg-type]
-    assert not (tmp_path / "x").exists()

@@ -13,7 +13,7 @@ import pytest
 from openai_server import Server
 
 import polyqa
-from polyqa.artifacts.state import dump_program, load_program
+from polyqa.artifacts.state import dump_program
 from polyqa.lm.recorder import recording
 from polyqa.metrics.gold import Question
 from polyqa.optimizers import Compiled, Recipe
@@ -160,22 +160,6 @@ def _loads_alike_in_a_new_process(path: Path, program: dspy.Module, lm: dspy.LM)
     answer, prompts = json.loads(child.stdout.splitlines()[-1])
     assert answer == prediction.answer
     assert prompts == json.loads(json.dumps([call.messages for call in recorder.calls]))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["gepa", "few-shot"])
-def test_saved_and_loaded_programs_send_the_same_prompts(
-    name: str, rac: dspy.Module, wire_lm: dspy.LM, compiled: Compile
-) -> None:
-    made = compiled(rac, RECIPES[name], lm=wire_lm)
-    again = polyqa.load("rac", preset="paper")
-    load_program(again, json.loads(json.dumps(dump_program(made.program))), "test")
-    prompts = []
-    for program in (made.program, again):
-        with recording(wire_lm) as recorder:
-            program(question="Who founded Alexandria?")
-        prompts.append([call.messages for call in recorder.calls])
-    assert prompts[0] == prompts[1]
 
 
 def test_an_unknown_setting_names_the_recipe(rac: dspy.Module, compiled: Compile) -> None:

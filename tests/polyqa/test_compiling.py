@@ -59,7 +59,6 @@ def test_the_shipped_program_has_the_demos_that_its_recipe_draws() -> None:
 @pytest.mark.parametrize(
     ("program", "recipe"),
     [
-        ("rac", "labeled-few-shot"),
         ("rac", "knn-then-bootstrap"),
         ("rac", "bootstrap-random-search"),
         ("closed-book", "knn-bootstrap"),
@@ -108,12 +107,13 @@ def test_nothing_of_the_work_is_left_when_it_is_done(tmp_path: Path) -> None:
     assert polyqa.load(out) is not None
 
 
-def test_runs_that_follow_are_counted(tmp_path: Path) -> None:
+def test_runs_that_follow_are_counted(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     shown: list[Any] = []
     for further in (0, 5):
         budget = polyqa.Budget(confirm=shown.append, further_runs=further)
         assert polyqa.compile("rac", sets=SMALL, out=tmp_path, budget=budget) is None
     assert shown[1].runs - shown[0].runs == 5
+    assert not [one for one in recwarn if "no demos" in str(one.message)], "long answers make some"
 
 
 # --- what cannot end well does not begin ---------------------------------------------------------
@@ -175,12 +175,6 @@ def test_short_answers_are_enough_for_the_measure_that_needs_no_more(tmp_path: P
         assert polyqa.compile("rac", out=tmp_path / "labels", **without) is None
     with pytest.warns(UserWarning, match="The recipe knn shows clarify, recall, write no demos: "):
         assert polyqa.compile("auto", out=tmp_path / "auto", **without) is None
-
-
-def test_nothing_is_said_of_demos_that_are_made(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
-    stop = polyqa.Budget(confirm=lambda expected: False)
-    assert polyqa.compile("rac", sets=SMALL, out=tmp_path, budget=stop) is None
-    assert not [one for one in recwarn if "no demos" in str(one.message)]
 
 
 # --- what was made can be loaded -----------------------------------------------------------------

@@ -11,7 +11,6 @@ from polyqa.evaluating import run_name
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run
 from polyqa.metrics.gold import Document, Question, Reading
-from polyqa.programs import SelfRAG
 
 Evaluate = Callable[..., Run]
 
@@ -36,42 +35,6 @@ def test_a_program_goes_on_where_the_same_was_and_not_where_another_was(evaluate
     assert evaluate(polyqa.load("rac", passages=5)).records == first.records
     with pytest.raises(PolyqaError, match=r"holds another run: program_state was \w+, is \w+\. Choose another name"):
         evaluate(polyqa.load("rac", passages=2))
-
-
-def weighted(*weights: float) -> dspy.Module:
-    program = polyqa.load("self-rag")
-    return SelfRAG(program.retriever, program.reranker, encoder=program.recall.encoder, weights=weights)
-
-
-class Twice(dspy.Module):
-    """A program of someone else's that holds one of ours."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__()
-        self.inner = polyqa.load("rac", **settings)
-
-    def forward(self, question: str) -> dspy.Prediction:
-        return self.inner(question=question)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (lambda: polyqa.load("rac"), lambda: polyqa.load("rac", reranker="reader")),
-        (lambda: polyqa.load("toc"), lambda: polyqa.load("toc", pruning=False)),
-        (lambda: weighted(1, 1, 0.5), lambda: weighted(1, 1, 0.6)),
-        (Twice, lambda: Twice(passages=2)),
-    ],
-    ids=["reranker", "switch", "tuple", "inside"],
-)
-def test_what_a_program_is_made_of_tells_runs_apart(
-    one: Callable[[], dspy.Module], other: Callable[[], dspy.Module], evaluate: Evaluate
-) -> None:
-    program = one()
-    evaluate(program)
-    evaluate(program)  # using it does not make it another
-    with pytest.raises(PolyqaError, match="program_state was"):
-        evaluate(other())
 
 
 @pytest.mark.parametrize(
@@ -118,13 +81,6 @@ def test_a_run_says_where_its_questions_come_from(evaluate: Evaluate, tmp_path: 
     assert run.settings.questions.startswith("homonyms (test), 1 question (")
     assert run_name("closed-book", asked, "openai/x", "a/b.json") == "closed-book--homonyms--openai-x--b"
     assert run_name("compiled/mine", "a/b.json") == "compiled-mine--b"
-
-
-def test_a_run_is_known_by_what_a_text_means(evaluate: Evaluate) -> None:
-    evaluate("toc", pruning="False", depth="1")
-    evaluate("toc", pruning=False, depth=1)
-    with pytest.raises(PolyqaError, match="program_state was"):
-        evaluate("toc", pruning=True, depth=1)
 
 
 def _mill(*documents: Document) -> Question:

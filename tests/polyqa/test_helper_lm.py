@@ -12,12 +12,12 @@ from openai_server import serve
 from scripted_engine import prompt_of
 
 import polyqa
-from polyqa.artifacts import describe_lms, dump_program, load_program, own_lms
+from polyqa.artifacts.state import dump_program, load_program
 from polyqa.base.errors import PolyqaError
 from polyqa.compiling import Budget
 from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
-from polyqa.lm.assigned import give_helper, helping_predictors
+from polyqa.lm.assigned import describe_lms, give_helper, helping_predictors, own_lms
 from polyqa.optimizers import Recipe
 from polyqa.programs.registry import REGISTRY, needs_questions
 

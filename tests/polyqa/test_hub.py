@@ -18,8 +18,8 @@ from hub_server import TOKEN, Answer, Hub, serve_hub
 from refusals import told
 
 import polyqa
-from polyqa.artifacts import compiled_home, read_artifact
 from polyqa.artifacts.scores import QuestionScores, SetScores, read_scores
+from polyqa.artifacts.store import compiled_home, read_artifact
 from polyqa.evaluation.homonyms import questions_path
 from polyqa.evaluation.loading import load_questions
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import ledger_rows, question, questions, record, settings_of
+from harness import ledger_rows, question, questions
 
 import polyqa
 from polyqa.artifacts.store import compiled_home
@@ -13,7 +13,6 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.batch import Batch, answer_many
 from polyqa.colbert_index import ColBERTIndex, build_index
-from polyqa.evaluation.runner import run_answers
 from polyqa.language_models import Models, ready_reader
 from polyqa.models import Encoder
 from polyqa.question_building import build_questions
@@ -45,24 +44,9 @@ def stored(folder: Path) -> set[str]:
     return results
 
 
-def _evaluate(folder: Path, n: int) -> None:
-    asked, identity = questions(n), settings_of(n, questions=f"set of {n} ({n})")
-    run_answers(lambda one: record(one.id), asked, folder=folder / "run", identity=identity)
-
-
 def _compile(folder: Path, n: int) -> None:
     sets = polyqa.Sets(train=questions(n), dev=[question("other")])
     polyqa.compile("rac", sets=sets, out=folder / "made", budget=polyqa.Budget(confirm=lambda what: False))
-
-
-def test_a_run_is_not_replaced(tmp_path: Path) -> None:
-    _evaluate(tmp_path, 4)
-    before = stored(tmp_path)
-    assert before
-    for n in (2, 6):
-        with pytest.raises(PolyqaError, match=rf"questions was set of 4 .*, is set of {n}"):
-            _evaluate(tmp_path, n)
-        assert stored(tmp_path) == before
 
 
 def test_an_artifact_is_not_replaced(tmp_path: Path) -> None:

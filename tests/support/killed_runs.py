@@ -30,6 +30,7 @@ from polyqa.evaluation.progress import showing
 from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import LEDGER, read_identity
 from polyqa.extractive import ExtractiveEngine, embedded_lm
+from polyqa.language_models import Models
 from polyqa.loading import load, warm_up
 from polyqa.models import Reader, Reading
 
@@ -107,7 +108,7 @@ def main(folder: Path, index: str, count: int, kills: int, seed: int) -> None:
     # In bfloat16, the engine's default, a near-tie of two spans can fall either way with what else is in the
     # batch, and a resumed run has other batches.
     lm = embedded_lm(ExtractiveEngine(reader=Slow()))
-    program, scorer = load("rac", index=index, passages=2), make_scorer(judge=None)
+    program, scorer = load("rac", index=index, passages=2), make_scorer(Models(judge=None))
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # their threads would not survive a fork
     warm_up(program, lm)
     scorer.reader.read([("warm up?", "warm up")])

@@ -1,9 +1,8 @@
-"""A small program of two steps and the language model that runs it and writes its instructions, both counted."""
+"""A small program of two steps and the language model that runs it and writes its instructions, which are counted."""
 
 import collections
 import hashlib
 import threading
-from typing import Any
 
 import dspy
 from scripted_engine import ScriptedEngine
@@ -18,23 +17,20 @@ ANSWERS = ("In sense 0 {name} is blue. In sense 1 {name} is green.", "{name} is 
 
 
 class TwoSteps(dspy.Module):
-    """Gives a hint, then the answer; every run is counted, those of its copies included."""
+    """Gives a hint, then the answer."""
 
     def __init__(self, encoder: Encoder | None = None) -> None:
         super().__init__()
         self.hint = KNNPredict("question -> hint", encoder=encoder)
         self.answer = KNNPredict("question, hint -> answer", encoder=encoder)
-        self.runs = Runs()
 
     def forward(self, question: str) -> dspy.Prediction:
         """Answer a question."""
-        self.runs.add()
         hint = self.hint(question=question).hint
         return dspy.Prediction(answer=self.answer(question=question, hint=hint).answer)
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """See `forward`."""
-        self.runs.add()
         hint = (await self.hint.acall(question=question)).hint
         return dspy.Prediction(answer=(await self.answer.acall(question=question, hint=hint)).answer)
 
@@ -45,28 +41,10 @@ class OneStep(dspy.Module):
     def __init__(self) -> None:
         super().__init__()
         self.answer = dspy.Predict("question -> answer")
-        self.runs = Runs()
 
     def forward(self, question: str) -> dspy.Prediction:
         """Answer a question."""
-        self.runs.add()
         return dspy.Prediction(answer=self.answer(question=question).answer)
-
-
-class Runs:
-    """Counts; copies of it are itself."""
-
-    def __init__(self) -> None:
-        self.n = 0
-        self._lock = threading.Lock()
-
-    def add(self) -> None:
-        """Count one more."""
-        with self._lock:
-            self.n += 1
-
-    def __deepcopy__(self, memo: Any) -> "Runs":
-        return self
 
 
 class StepsEngine(ScriptedEngine):

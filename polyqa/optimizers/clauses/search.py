@@ -26,7 +26,7 @@ from polyqa.extractive import ExtractiveEngine
 from ..calls import CallCounter
 from ..leave_one_out import leave_one_out
 from ..plan import Plan
-from ..trials import Trial, lineage, write_trials
+from ..trials import Trial, changed_instructions, demo_counts, lineage, write_trials
 from .fitted import fitted
 from .library import Candidate, candidates_for
 
@@ -85,8 +85,8 @@ class Gain:
         return cls(value, float(1 - ttest_1samp(differences, 0.0, alternative="greater").pvalue))
 
 
-def search_clauses(program: dspy.Module, plan: Plan, file: Path, calls: CallCounter) -> tuple[dspy.Module, list[Trial]]:
-    """Add those clauses to a program's instructions that gain.
+def search_clauses(program: dspy.Module, plan: Plan, file: Path, calls: CallCounter) -> dspy.Module:
+    """Return a program with those clauses in its instructions that gain.
 
     Parameters
     ----------
@@ -98,14 +98,9 @@ def search_clauses(program: dspy.Module, plan: Plan, file: Path, calls: CallCoun
         a round are confirmed at most, 3), ``calls`` (begin no further comparison when so many calls of language models
         have gone out; no limit if not given).
     file
-        For what was tried, see `trials.write_trials`.
+        For every candidate with its score, in the order in which they were tried, see `trials.write_trials`.
     calls
         Of language models that went out.
-
-    Returns
-    -------
-    program, trials
-        The new program, and every candidate with its score. They are in the order in which they were tried.
 
     Raises
     ------
@@ -114,9 +109,8 @@ def search_clauses(program: dspy.Module, plan: Plan, file: Path, calls: CallCoun
     """
     search = _Search(program, plan, calls)
     with leave_one_out(plan.trainset), dspy.context(lm=plan.lm):
-        for trials in search.run():
-            write_trials(file, trials)
-    return search.best.program, search.trials
+        search.run(file)
+    return search.best.program
 
 
 class _Search:
@@ -126,11 +120,10 @@ class _Search:
         self.metric = plan.metric_of_recipe()
         self.best = _Scored(program.deepcopy())
         self.tried = [self.best]
-        self.instructions = {name: predictor.signature.instructions for name, predictor in program.named_predictors()}
         self.left = list(changes(program, plan))
         if not self.left:
             raise PolyqaError(
-                f"The recipe {plan.recipe.name!r} has no clause for {', '.join(self.instructions)} of "
+                f"The recipe {plan.recipe.name!r} has no clause for {', '.join(dict(program.named_predictors()))} of "
                 f"{type(program).__name__} that the language model obeys. Take another recipe, or other predictors."
             )
         places = list(range(len(plan.trainset)))
@@ -138,16 +131,16 @@ class _Search:
         held = round(HELD_OUT * len(places))
         self.choosing, self.held_out = places[held:], places[:held]
 
-    def run(self) -> Iterator[list[Trial]]:
-        """Search, and yield what was tried so far after every round."""
+    def run(self, file: Path) -> None:
+        """Search, and write what was tried so far after every round."""
         for _ in range(self.plan.recipe.number("rounds", ROUNDS)):
             winner = None if self._spent() else self._round()
-            yield self.trials
-            if winner is None or winner.change is None:
+            if winner is not None and winner.change is not None:
+                self.left = [one for one in self.left if not winner.change.settles(one)]
+                self.best = winner
+            write_trials(file, self.trials)
+            if winner is None:
                 return
-            self.left = [one for one in self.left if not winner.change.settles(one)]
-            self.best = winner
-            yield self.trials
 
     def _round(self) -> _Scored | None:
         """Return the best of the program with one more clause each, if it is confirmed."""
@@ -250,14 +243,8 @@ class _Search:
                 label=str(one.change) if one.change else "as it was",
                 parent=numbers[id(one.parent)] if one.parent else None,
                 predictor=one.change.predictor if one.change else None,
-                instructions={
-                    name: predictor.signature.instructions
-                    for name, predictor in one.program.named_predictors()
-                    if predictor.signature.instructions != self.instructions[name]
-                },
-                demos={
-                    name: len(predictor.demos) for name, predictor in one.program.named_predictors() if predictor.demos
-                },
+                instructions=changed_instructions(one.program, self.tried[0].program),
+                demos=demo_counts(one.program),
                 score=mean(one.scores.values()) if one.scores else None,
                 n=len(one.scores),
                 calls=one.calls,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from polyqa.artifacts import artifact_names
+from polyqa.artifacts.store import artifact_names
 from polyqa.cli import completion
 from polyqa.colbert_index.store import index_names
 from polyqa.evaluation.columns import COLUMNS
