@@ -21,13 +21,13 @@ import dspy
 import typer
 
 import polyqa
+from polyqa.base.text import p_text
 from polyqa.base.values import Passage
 from polyqa.compiling import make_plan
 from polyqa.evaluating import evaluate
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run
-from polyqa.evaluation.tables import p_text
 from polyqa.extractive.answer_kinds import years
 from polyqa.language_models import Models
 from polyqa.metrics.gold import Question, Reading

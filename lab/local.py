@@ -12,11 +12,12 @@ from typing import Annotated
 
 import typer
 
+from polyqa.base.text import p_text
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run, open_run, summarize
-from polyqa.evaluation.tables import amount_text, p_text
+from polyqa.evaluation.tables import amount_text
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.gold import Question
 

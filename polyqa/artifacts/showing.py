@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from polyqa.base.html import render
+from polyqa.base.text import p_text
 
 from .card import Card, Gain
 
@@ -58,7 +59,7 @@ def _gains(card: Card) -> list[tuple[str, ...]]:
             str(gain.before.n),
             gain.metric,
             *gain_texts(gain),
-            f"{gain.p:.3f}" if gain.tells else "",
+            p_text(gain.p) if gain.tells else "",
         )
         for title, gain in (("dev", card.dev_gain), ("test", card.test_gain))
         if gain is not None

@@ -76,3 +76,12 @@ def counted(number: float, thing: str, several: str | None = None) -> str:
     """
     written = f"{number:,}" if isinstance(number, int) else f"{number:,g}"
     return f"{written} {thing}" if number == 1 else f"{written} {several or f'{thing}s'}"
+
+
+def p_text(p: float) -> str:
+    """Return a p as a text.
+
+    >>> p_text(0.0312), p_text(0.00001)
+    ('0.031', '<0.001')
+    """
+    return f"{p:.3f}" if p >= 0.001 else "<0.001"

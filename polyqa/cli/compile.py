@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.text import counted
+from polyqa.base.text import counted, p_text
 
 from . import options
 from .display import at_work, confirming, show_markdown
@@ -104,7 +104,7 @@ def compile_command(
 
 def _report(made: "Made") -> None:
     from polyqa.artifacts.store import REPORT
-    from polyqa.evaluation.tables import comparison_tables, p_text
+    from polyqa.evaluation.tables import comparison_tables
 
     show_markdown(comparison_tables(made.compiled.comparison, everything=False))
     if (gain := made.card.test_gain) is not None:

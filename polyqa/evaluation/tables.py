@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from polyqa.base.html import render, shortened
-from polyqa.base.text import counted
+from polyqa.base.text import counted, p_text
 
 from .columns import COLUMNS
 from .comparison import Comparison
@@ -166,15 +166,6 @@ def _differences(head: str, differences: Mapping[str, Difference], a: str, b: st
         for name, d in differences.items()
     ]
     return [head, "n", a, b, "difference", "p", "win / tie / loss"], rows
-
-
-def p_text(p: float) -> str:
-    """Return a p as a text.
-
-    >>> p_text(0.0312), p_text(0.00001)
-    ('0.031', '<0.001')
-    """
-    return f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
 def record_text(difference: Difference) -> str:

@@ -13,10 +13,10 @@ from markupsafe import Markup
 from polyqa.artifacts.card import Card, Gain
 from polyqa.artifacts.showing import gain_texts
 from polyqa.base.html import render
+from polyqa.base.text import p_text
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import Comparison, compare_runs
 from polyqa.evaluation.runs import Run
-from polyqa.evaluation.tables import p_text
 from polyqa.evaluation.verdicts import verdict, won_and_lost
 from polyqa.optimizers.compiler import Compiled
 from polyqa.optimizers.copied import LEAST

@@ -12,7 +12,7 @@ from polyqa.artifacts.card import Card, Gain
 from polyqa.artifacts.showing import gain_texts
 from polyqa.artifacts.store import compiled_home
 from polyqa.base.html import render
-from polyqa.evaluation.tables import p_text
+from polyqa.base.text import p_text
 from polyqa.optimizers.prompts import demo_text, fenced
 from polyqa.optimizers.recipes import Recipe
 from polyqa.programs import PROGRAMS

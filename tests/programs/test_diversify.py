@@ -64,14 +64,6 @@ def test_programs_take_them_from_the_database(
     assert {one.answer for one in result.interpretations} == {"1894", "1935"}
 
 
-def test_a_question_near_to_none_stands_for_itself(bridges: ColBERTIndex, embedded: dspy.LM) -> None:
-    program = polyqa.load("diva", index=bridges, pseudo="questions")
-    program.asked.database.manifest = program.asked.database.manifest.model_copy(
-        update={"counts": program.asked.database.manifest.counts.model_copy(update={"questions": 0})}
-    )
-    assert program(question=QUESTION).pseudo_interpretations == [QUESTION]
-
-
 def test_without_a_database_they_are_refused(
     parts: tuple[FusedRetriever, BiEncoderReranker], index: ColBERTIndex, encoder: Encoder
 ) -> None:
