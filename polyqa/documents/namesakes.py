@@ -12,6 +12,7 @@ from polyqa.metrics.text import SECTION, normalize_words
 from .splitting import Splitter
 
 _MOST_NAMED = 4
+_Text = tuple[str, str]  # of a passage: its title and its text
 _MAIL = ".eml"  # the mails of a thread share their subject, and their files' names say nothing
 
 
@@ -42,7 +43,11 @@ def told_apart(files: Mapping[str, Sequence[Passage]], splitter: Splitter) -> di
     for source, passages in files.items():
         for title in titles_of(source, passages):
             namesakes[title].append(source)
+    holders = defaultdict[_Text, list[str]](list)
     texts = {source: frozenset((one.title, one.text) for one in passages) for source, passages in files.items()}
+    for source, those in texts.items():
+        for text in those:
+            holders[text].append(source)
     names = {
         title: paths_apart(sources)
         for title, sources in namesakes.items()
@@ -52,10 +57,10 @@ def told_apart(files: Mapping[str, Sequence[Passage]], splitter: Splitter) -> di
     def qualified(passage: Passage) -> list[Passage]:
         title = title_of(passage)
         apart = names.get(normalize_words(title), {}) if not passage.pid else {}
-        holders = [name for source, name in apart.items() if (passage.title, passage.text) in texts[source]]
-        if not any(holders) or len(holders) > _MOST_NAMED:
+        named = [apart[source] for source in holders[passage.title, passage.text] if source in apart]
+        if not any(named) or len(named) > _MOST_NAMED:
             return [passage]
-        qualifier = " & ".join(filter(None, holders))
+        qualifier = " & ".join(filter(None, named))
         full = f"{title} ({qualifier}){passage.title.removeprefix(title)}"
         parts = [text for _, text in splitter.split(full, passage.text)]
         return [passage.model_copy(update={"title": full, "text": text}) for text in parts]
