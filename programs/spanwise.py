@@ -357,6 +357,6 @@ def _bears_out(finding: Finding, line: str, question: str) -> bool:
 def _titled(line: str, title: str, question: str) -> str:
     """Return a line with the passage's title, if neither it nor the question has what that says."""
     name, qualifier = split_title(title)
-    if set(content_words(title)) <= {*content_words(line), *content_words(question)}:
+    if stems(title) <= stems(f"{line} {question}"):
         return line
     return line.replace(name, title, 1) if qualifier and name in line else f"{title}: {line}"

@@ -480,6 +480,14 @@ def test_a_qualifier_stands_behind_the_name_of_its_title() -> None:
     assert made == "Steve McQueen (actor) was born in 1930."
 
 
+def test_a_title_is_not_told_again_in_another_form() -> None:
+    fees = Passage(pid="fees", title="Contract (Acme) › Fees", text="The monthly fee is 500 euros.")
+    told = "The monthly fee of the contract (Acme) is 500 euros."
+    asked = Finding(fees, fees.text.index("500"), "500 euros", 1.0, 8.0)
+    assert complete("What is the fee?", told, [asked]) == told
+    assert complete("What is it?", "The sum is 500 euros.", [asked]) == "Contract (Acme) › Fees: The sum is 500 euros."
+
+
 def test_what_the_reader_thinks_little_of_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SPANS, FILM.text, (("April 1953", -6.9), ("1954", -7.1)))
     assert [finding.answer for finding in program(FILM).mark(QUESTION, [FILM])] == ["April 1953"]
