@@ -227,6 +227,8 @@ def with_title(question: str, title: str) -> str:
     'Who directed Hairspray (1988 film)?'
     >>> with_title("Who directed it?", "Hairspray"), with_title("Who directed Hairspray?", "Hairspray")
     ('Who directed it (Hairspray)?', 'Who directed Hairspray?')
+    >>> with_title("What is the fee?", "Contract (Acme) › Fees")
+    'What is the fee (Acme)?'
     """
     asked = set(content_words(question))
     name, qualifier = split_title(title, commas=True)

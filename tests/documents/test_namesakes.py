@@ -49,6 +49,13 @@ def test_ready_passages_stay_as_they_are() -> None:
     assert titles({"a.jsonl": [("Contract", "One.")], "b.jsonl": [("Contract", "Two.")]}, "7") == ["Contract"] * 2
 
 
+def test_ready_passages_are_no_namesakes_of_documents() -> None:
+    files = {f"{name}.md": [Passage(pid="", title="Contract", text=name)] for name in ("a", "b")}
+    ready = [Passage(pid="7", title="Contract", text="a")]
+    told = told_apart({**files, "c.jsonl": ready}, Splitter())
+    assert [one.title for each in told.values() for one in each] == ["Contract (A)", "Contract (B)", "Contract"]
+
+
 def test_what_becomes_too_long_is_split_again() -> None:
     splitter = Splitter(tokens=64)
     long = [" ".join(["word"] * 58), "Two."]
