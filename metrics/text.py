@@ -227,12 +227,14 @@ def with_title(question: str, title: str) -> str:
     'Who directed Hairspray (1988 film)?'
     >>> with_title("Who directed it?", "Hairspray"), with_title("Who directed Hairspray?", "Hairspray")
     ('Who directed it (Hairspray)?', 'Who directed Hairspray?')
-    >>> with_title("What is the fee?", "Contract (Acme) › Fees")
-    'What is the fee (Acme)?'
+    >>> with_title("What is it?", "Contract (Acme) › Fees"), with_title("What is it?", "Contract, part 2 › Fees (old)")
+    ('What is it (Acme)?', 'What is it (Contract, part 2 › Fees (old))?')
     """
     asked = set(content_words(question))
+    document, section, _ = title.partition(SECTION)
+    apart = split_title(document)[1] if section else ""  # from other documents of its title
     name, qualifier = split_title(title, commas=True)
-    more = qualifier if (qualifier and SECTION in title) or set(content_words(name)) <= asked else title
+    more = apart or (qualifier if set(content_words(name)) <= asked else title)
     return question if set(content_words(more)) <= asked else f"{question.rstrip('?')} ({more})?"
 
 

@@ -162,7 +162,7 @@ def _by_titles(question: str, titles: Sequence[str]) -> tuple[str, list[str]]:
     if not all(titles) or len({title.casefold() for title in titles}) < len(titles):
         return "", []
     parts = [split_title(title, commas=True) for title in titles]
-    if len({own for own, _ in parts}) == 1 and all(SECTION in title for title in titles):
+    if len({own for own, _ in parts}) == 1 and all(SECTION in own and apart for own, apart in parts):
         return parts[0][0].partition(SECTION)[0], [qualifier for _, qualifier in parts]
     asked = {word.lower() for word in words(question)}
     names = Counter(name for name, _ in parts if {word.lower() for word in words(name)} <= asked)

@@ -126,14 +126,15 @@ def _answer(path: Path, source: str, splitter: Splitter) -> dict[str, object]:
 
     try:
         if is_ready(path):
-            ready = read_corpus(path)
+            try:
+                ready = read_corpus(path)
+            except PolyqaError as error:
+                return {"reason": f"cannot be read as a corpus ({error})"}
             passages = [one.model_copy(update={"metadata": {**one.metadata, "source": source}}) for one in ready]
         else:
             passages = [one for document in convert(path) for one in splitter.passages(document, source)]
     except UnreadableError as error:
         return {"reason": str(error)}
-    except PolyqaError as error:
-        return {"reason": f"cannot be read as a corpus ({error})"}
     except MemoryError:
         return {"reason": "needs too much memory"}
     except BaseException as error:  # a fault in a converter costs its file; a panic of Rust is no Exception

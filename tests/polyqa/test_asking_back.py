@@ -41,6 +41,13 @@ def test_documents_of_one_title_are_called_what_tells_them_apart() -> None:
     )
     assert asked is not None
     assert asked.question == "Which Contract: Acme or Globex?"
+    asked, _ = made(
+        "What is the notice period?",
+        ("Contract › Termination", "What is the notice period?", "six weeks"),  # of a file that lies in no folder
+        ("Contract (Globex) › Termination", "What is the notice period (Globex)?", "three months"),
+    )
+    assert asked is not None
+    assert asked.choices == ("Contract › Termination", "Contract (Globex) › Termination")
 
 
 def test_of_one_thing_the_questions_say_what_differs() -> None:
