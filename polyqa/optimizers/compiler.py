@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -228,13 +228,16 @@ def _show(program: dspy.Module, pools: dict[str, list[Demo]], plan: Plan) -> dsp
     names = recipe.predictors or shown_demos(program)
     chosen = {name: pool for name, pool in pools.items() if name in names}
     if recipe.k is None:
-        draw = random.Random(plan.seed)
-        chosen = {name: drawn_demos(pool, recipe.shown, draw) for name, pool in chosen.items()}
+        draw, signatures = random.Random(plan.seed), dict(program.named_predictors())
+        chosen = {
+            name: drawn_demos(pool, recipe.shown, draw, signatures[name].signature.output_fields)
+            for name, pool in chosen.items()
+        }
     set_knn_demos(program, {name: pool for name, pool in chosen.items() if pool}, recipe.k)
     return program
 
 
-def drawn_demos(pool: Sequence[Demo], shown: int, draw: random.Random) -> list[Demo]:
+def drawn_demos(pool: Sequence[Demo], shown: int, draw: random.Random, outputs: Collection[str]) -> list[Demo]:
     """Return as many demos of a pool as are shown, drawn so that four of five have several readings.
 
     A small language model gives about as many readings as the demos before it. Qwen2.5-Coder-1.5B, shown five of them
@@ -249,21 +252,22 @@ def drawn_demos(pool: Sequence[Demo], shown: int, draw: random.Random) -> list[D
         How many.
     draw
         Chooses.
+    outputs
+        The predictor's output fields: passages, too, are a list.
     """
     if len(pool) <= shown:
         return list(pool)
-    several = sum(map(_several_readings, pool))
+    has_several = [
+        any(isinstance(value := demo.get(name), list) and len(value) > 1 for name in outputs) for demo in pool
+    ]
+    several = sum(has_several)
     wanted = max(min(shown - shown // 5, several), shown - (len(pool) - several))
     chosen = draw.sample(range(len(pool)), shown)
-    surplus = sum(_several_readings(pool[at]) for at in chosen) - wanted
-    left_out = [at for at in chosen if _several_readings(pool[at]) == (surplus > 0)][: abs(surplus)]
-    others = [at for at, demo in enumerate(pool) if at not in chosen and _several_readings(demo) != (surplus > 0)]
+    surplus = sum(has_several[at] for at in chosen) - wanted
+    left_out = [at for at in chosen if has_several[at] == (surplus > 0)][: abs(surplus)]
+    others = [at for at in range(len(pool)) if at not in chosen and has_several[at] != (surplus > 0)]
     instead = dict(zip(left_out, draw.sample(others, len(left_out)), strict=True))
     return [pool[instead.get(at, at)] for at in chosen]
-
-
-def _several_readings(demo: Demo) -> bool:
-    return any(isinstance(value, list) and len(value) > 1 for value in demo.values())
 
 
 def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:

@@ -68,8 +68,11 @@ def test_the_same_seed_gives_the_same_program(rac: dspy.Module, compiled: Compil
     seed=st.integers(0, 9),
 )
 def test_four_of_five_drawn_demos_have_several_readings(kinds: list[int], shown: int, seed: int) -> None:
-    pool = [{"question": str(number), "interpretations": [{}] * kind} for number, kind in enumerate(kinds)]
-    drawn = drawn_demos(pool, shown, random.Random(seed))
+    pool = [
+        {"passages": ["", ""], "question": str(number), "interpretations": [{}] * kind}
+        for number, kind in enumerate(kinds)
+    ]
+    drawn = drawn_demos(pool, shown, random.Random(seed), ["interpretations", "answer"])
     assert len({demo["question"] for demo in drawn}) == len(drawn) == min(shown, len(pool))
     plain, plain_drawn = (sum(len(demo["interpretations"]) == 1 for demo in demos) for demos in (pool, drawn))
     least = shown - (len(pool) - plain)
@@ -78,7 +81,10 @@ def test_four_of_five_drawn_demos_have_several_readings(kinds: list[int], shown:
 
 def test_demos_without_readings_are_drawn_as_they_come() -> None:
     pool = [{"question": str(number), "supported": "Yes"} for number in range(9)]
-    draws = {tuple(demo["question"] for demo in drawn_demos(pool, 5, random.Random(seed))) for seed in range(20)}
+    draws = {
+        tuple(demo["question"] for demo in drawn_demos(pool, 5, random.Random(seed), ["supported"]))
+        for seed in range(20)
+    }
     assert len(draws) == 20
 
 

@@ -45,8 +45,13 @@ def made_calls(out: Path) -> int:
 
 def test_the_shipped_program_has_the_demos_that_its_recipe_draws() -> None:
     card = read_artifact("rac-homonyms-local").card
-    pool = label_demos(polyqa.load(card.program, index="homonyms"), load_questions(card.train.source))["clarify"]
-    drawn = drawn_demos(pool, 5, random.Random(card.recipe["seed"]))
+    program = polyqa.load(card.program, index="homonyms")
+    pool = label_demos(program, load_questions(card.train.source))["clarify"]
+    outputs = program.clarify.signature.output_fields
+    for seed in range(5):
+        shown = drawn_demos(pool, 5, random.Random(seed), outputs)
+        assert sum(len(demo["interpretations"]) > 1 for demo in shown) == 4
+    drawn = drawn_demos(pool, 5, random.Random(card.recipe["seed"]), outputs)
     assert [demo["question"] for demo in drawn] == [
         demo["question"] for demo in polyqa.load("rac-homonyms-local", index="homonyms").clarify.demos
     ]
