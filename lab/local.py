@@ -12,6 +12,8 @@ from typing import Annotated
 
 import typer
 
+from polyqa.artifacts.card import Card
+from polyqa.artifacts.store import CARD
 from polyqa.base.text import p_text
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import compare_runs
@@ -75,7 +77,16 @@ def _gain(before: Run, after: Run, label: str, gold: Mapping[str, Question]) -> 
     for name in ("dr", "f1_answer"):
         one = found.get(name)
         cells += ["–", "–"] if one is None else [f"{one.a:.1f} → {one.b:.1f}, {one}", p_text(one.p)]
-    return cells + _readings(after, gold)
+    return cells + _readings(after, gold) + _spent(after)
+
+
+def _spent(run: Run) -> list[str]:
+    """Return what the compilation took that made a run (``FOLDER/.work/test-after``), its runs on dev and test too."""
+    card = run.path.absolute().parents[1] / CARD
+    if not card.is_file():
+        return ["–"] * 3
+    spent = Card.model_validate_json(card.read_bytes()).spent
+    return [f"{value:,}" for value in (spent.calls, spent.input_tokens, spent.output_tokens)]
 
 
 def main(
@@ -94,6 +105,7 @@ def main(
     if before:
         pairs = zip(map(open_run, before), opened, label or (), gold, strict=True)
         heads = ["compiled by", "n", "DR", "p", "F1 of answers", "p", "readings right, %", "readings found, %"]
+        heads += ["calls", "tokens in", "tokens out"]
         tables["gains"] = Table(heads=heads, rows=[_gain(*pair) for pair in pairs])
     about = (
         "Programs with a language model on this machine (local/…, llama.cpp, temperature 0, grammar) and with the "

@@ -220,8 +220,7 @@ print("\n".join(prompt_diff(rac, compiled).splitlines()[:18]))
 # %%
 from polyqa.hub import ARTIFACT, check
 
-names = [path.name for path in made.path.iterdir() if path.is_file()]
-print("sent:", ARTIFACT.chosen(names))
+print("sent:", sorted(path.name for path in made.path.iterdir() if path.name in ARTIFACT.limits))
 check(ARTIFACT, made.path)
 print("checked: nothing wrong")
 

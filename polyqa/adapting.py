@@ -336,7 +336,7 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
         pairs = namesakes(passages)
         with bar(len(pairs), "namesakes") as step:
             asked = ask_namesakes(pairs, keeping, threads=threads, step=step)
-        if getattr(lm, "verifies_findings", False):
+        if getattr(lm, "reads_passages", False):
             trust, trusted = partial(_judged, lm=keeping), JUDGED
     else:
         trust = engine.trust

@@ -26,8 +26,6 @@ class Weights:
         Of the passage's score, as a share of that of the best passage.
     margin
         Of the reader's score of the answer less that of no answer.
-    further
-        What the odds of a second finding of a passage are multiplied by.
     beside
         How much more than the first finding a further one needs, times the surest one's probability; 1 at least in all.
     supported
@@ -38,19 +36,14 @@ class Weights:
     yes: float
     share: float
     margin: float
-    further: float = 1.0
     beside: float = 0.0
     supported: float = 0.0
 
 
 # Fitted on development questions; the label is whether the answer is one of the gold ones. PROMPTED: 54 questions of
-# the shipped corpus and 25 of ASQA; on either alone the weights are much the same. TUNED: 444 questions of eight sets
-# that weigh the same (`lab/README.md`, what training brings); the bias is higher by 0.2 than fitted, which makes the
-# probabilities around 0.4 true, where it is decided what is told. Of second findings of a passage between 0.4 and 0.8 a
-# fifth were right, of first ones half (79 questions of three sets; `lab/log.md`). READ: 102 questions of three sets
+# the shipped corpus and 25 of ASQA; on either alone the weights are much the same. READ: 102 questions of three sets
 # that weigh the same; a second answer of a passage is as often right as a first one.
 PROMPTED = Weights(bias=-4.0, yes=0.8, share=2.8, margin=0.2)
-TUNED = Weights(bias=-0.85, yes=0.6, share=1.1, margin=0.1, further=0.27, beside=1.5)
 READ = Weights(bias=-0.55, yes=0.56, share=0.0, margin=0.16, beside=1.25, supported=1.0)
 
 
@@ -110,8 +103,8 @@ class Finding:
         yes
             The probability with which a language model says so.
         weights
-            `TUNED` for a language model that was trained to say so, `READ` for one that was trained to copy answers:
-            ``yes`` is how likely it takes the passage to hold one.
+            `READ` for a language model that was trained to copy answers: ``yes`` is how likely it takes the passage to
+            hold one.
         """
         yes = min(max(yes, 1 - _SUREST), _SUREST)
         said = weights.yes * math.log(yes / (1 - yes))

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 import dspy
@@ -31,7 +31,7 @@ from polyqa.signatures import ReadPassage, TellFindings, VerifyFinding
 from .base import CallLimits, RetrievalSettings, RetrievingProgram
 from .citation import LESS_CERTAIN
 from .finding_examples import finding_demos
-from .findings import PROMPTED, READ, TUNED, Finding, Weights
+from .findings import PROMPTED, READ, Finding, Weights
 from .knn import KNNPredict
 from .passages_read import NONE, READING, answers_in, shown, supported
 from .steps import Steps, ask, ask_all, work
@@ -45,7 +45,7 @@ _SPANS = 3  # of a passage
 _LEAST = -7.0  # how far a span's score may be below that of no answer
 _READ = 6  # spans that the reader gives, as some are too long
 _LONGEST = 10  # words of a span
-_MOST = 6  # readings
+_MOST = _PASSAGES  # readings: as many as passages, as each may be about another thing of one name
 _DOUBTFUL = 2  # findings that are told as less certain
 _RELEVANT = 0.6  # of the best passage's score
 # The same for passages that are read whole: on 102 questions 3.9 passages a question in place of 4.9; on homonyms as
@@ -55,14 +55,6 @@ _READABLE = 0.7
 _PRONOUN = re.compile(r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|who|which|this|these|there)\b", re.I)
 # The probability from which on a finding is told in the model's words: it words one that does not answer as if it did.
 _WORDED = 0.6
-VERIFYING: Mapping[str, Any] = {
-    "demos": [],
-    "config": {"metadata": {"lora": "verify-finding", "grammar": 'root ::= "Yes" | "No"'}},
-}
-"""Settings of the call `VerifyFinding` for a language model that has weights for it.
-
-They were trained for the first word alone; the grammar ends the reply there and leaves the probabilities as they are.
-"""
 
 
 class Spanwise(RetrievingProgram):
@@ -77,11 +69,10 @@ class Spanwise(RetrievingProgram):
     Step 2 is VERDICT's feedback of the generator (Lee et al., 2025, equation 8) for models that cannot be trusted with
     a reading of their own. A language model that tells no probabilities is taken at its word. Worked examples are shown
     with each call. They are the same for every question, so a server that keeps the beginnings of prompts reads them
-    once. A model with weights that were trained for step 2 (``polyqa/models/weights/verify-finding``) is asked with
-    these and without the examples. One with weights that were trained to copy answers out of passages (``local``;
+    once. A model with weights that were trained to copy answers out of passages (``local``;
     ``polyqa/models/weights/read-passage``) does so in place of steps 1 and 2, a passage a call, but for passages in
     which the reader sees nothing: its answers are the findings, and how likely it found that the passage has none tells
-    how far to trust them. Neither is done where the instructions or examples of step 2 were compiled anew.
+    how far to trust them. It does not where the instructions or examples of step 2 were compiled anew.
 
     Its prediction has ``answer``, ``interpretations`` (each with the passage that it was found in), ``passages`` (the K
     that were read, best first) and ``probabilities`` (for each reading that of its finding).
@@ -96,8 +87,8 @@ class Spanwise(RetrievingProgram):
         Marks the pieces.
     certainty
         The probability from which on a finding is a reading, in [0, 1]; with trained weights it takes more beside a
-        surer one, up to half as much again. From half of it on the likeliest one is a reading all the same, and the
-        answer ends with the sentences of the two likeliest others, as less certain.
+        surer one, up to a quarter as much again. From half of it on the likeliest one is a reading all the same, and
+        the answer ends with the sentences of the two likeliest others, as less certain.
     """
 
     paper_sampling = GREEDY_SAMPLING
@@ -131,11 +122,8 @@ class Spanwise(RetrievingProgram):
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
         passages = yield from work(self.retrieve, question)
-        if self.reads:
-            judged, weights = (yield from self._read(question, passages)), READ
-        else:
-            weights = TUNED if self.tuned else PROMPTED
-            judged = yield from self._verify(question, passages, weights)
+        weights, judge = (READ, self._read) if self.reads else (PROMPTED, self._verify)
+        judged = yield from judge(question, passages)
         kept, doubtful = self._kept(judged, weights)
         answer, readings, told = NOTHING_FOUND, list[Interpretation](), dspy.Prediction(interpretations=[], answer="")
         if sure := [finding for probability, finding in kept if probability >= _WORDED]:
@@ -148,21 +136,18 @@ class Spanwise(RetrievingProgram):
         prediction = dspy.Prediction(
             answer=answer, interpretations=readings, passages=passages, probabilities=probabilities
         )
-        if weights is not PROMPTED:
+        if weights is READ:
             prediction.confidence = list(probabilities)
         return prediction
 
-    def _verify(
-        self, question: str, passages: Sequence[Passage], weights: Weights
-    ) -> Steps[list[tuple[float, Finding]]]:
+    def _verify(self, question: str, passages: Sequence[Passage]) -> Steps[list[tuple[float, Finding]]]:
         """Return what the reader marks, each with the probability that it answers."""
         marked = yield from work(self.mark, question, passages)
-        settings = VERIFYING if weights is TUNED else {}
         verdicts = yield from ask_all(
-            [(self.verify, {"question": question, "finding": finding.render(), **settings}) for finding in marked]
+            [(self.verify, {"question": question, "finding": finding.render()}) for finding in marked]
         )
         return [
-            (finding.probability(probability_of_yes(verdict, verdict.holds), weights), finding)
+            (finding.probability(probability_of_yes(verdict, verdict.holds)), finding)
             for finding, verdict in zip(marked, verdicts, strict=True)
         ]
 
@@ -189,20 +174,9 @@ class Spanwise(RetrievingProgram):
     @property
     def reads(self) -> bool:
         """Whether the language model has weights for `ReadPassage`, and no call was compiled in place of it."""
-        return self._as_shipped and bool(getattr(self._lm, "reads_passages", False))
-
-    @property
-    def tuned(self) -> bool:
-        """Whether the language model has weights for the call of step 2, and the call is the one they are for."""
-        return self._as_shipped and bool(getattr(self._lm, "verifies_findings", False))
-
-    @property
-    def _lm(self) -> Any:
-        return self.verify.lm or dspy.settings.lm
-
-    @property
-    def _as_shipped(self) -> bool:
-        return self.verify.signature.equals(VerifyFinding) and self.verify.demos == finding_demos(VerifyFinding)
+        lm: Any = self.verify.lm or dspy.settings.lm
+        as_shipped = self.verify.signature.equals(VerifyFinding) and self.verify.demos == finding_demos(VerifyFinding)
+        return as_shipped and bool(getattr(lm, "reads_passages", False))
 
     def _near(self, passages: Sequence[Passage], least: float) -> list[tuple[Passage, float]]:
         """Return the passages with at least a share of the best one's score, and that share.
@@ -254,19 +228,12 @@ class Spanwise(RetrievingProgram):
             told = [*(other for _, other in kept), *doubtful]
             if probability < self.certainty / 2 or repeats(finding.answer, [other.answer for other in told]):
                 continue
-            if any(other.passage.pid == finding.passage.pid for other in told):
-                probability = _with_odds(probability, weights.further)
             if not kept or probability >= self.certainty * max(1.0, weights.beside * kept[0][0]):
                 kept.append((probability, finding))
             else:
                 doubtful.append(finding)
         kept.sort(key=lambda one: -one[0])
         return kept[:_MOST], doubtful[: min(_DOUBTFUL, max(0, _MOST - len(kept)))]
-
-
-def _with_odds(probability: float, times: float) -> float:
-    odds = times * probability / (1 - probability)
-    return odds / (1 + odds)
 
 
 def _worded(question: str, findings: Sequence[Finding], replied: Sequence[Interpretation]) -> list[Interpretation]:

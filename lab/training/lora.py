@@ -1,18 +1,17 @@
-"""Weights of low rank beside those of a Qwen2 (LoRA, Hu et al., 2021), trained on packed examples.
+"""Weights of low rank beside those of a Qwen2 (LoRA, Hu et al., 2021).
 
     W x  becomes  W x + α/r · B (A x),   A: r × in, B: out × r
 
 Only A and B are trained. The model's own weights are those that llama.cpp computes with, quantized, so that nothing is
-learnt that quantizing would undo. Examples are packed: they follow one prefix, which all of them see, and do not see
-each other, as in a server that keeps how a prompt begins.
+learnt that quantizing would undo.
 """
 
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -149,67 +148,3 @@ def write_lora(added: Mapping[str, Lora], alpha: float, path: Path, name: str) -
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-
-
-class Batch(NamedTuple):
-    """Packed examples.
-
-    Attributes
-    ----------
-    ids, positions, parts
-        Token, position and part of each place, rows × length. Part 0 is the prefix, −1 is padding.
-    ends
-        Row and place of each example's last token.
-    examples
-        Which examples they are.
-    """
-
-    ids: Tensor
-    positions: Tensor
-    parts: Tensor
-    ends: tuple[Tensor, Tensor]
-    examples: Tensor
-
-
-def packed(
-    prefix: Sequence[int], examples: Sequence[Sequence[int]], order: Sequence[int], *, length: int, rows: int
-) -> Iterator[Batch]:
-    """Yield examples in an order, as many behind one prefix as fit into a row, and so many rows at once."""
-    made: list[list[int]] = []
-    size = length
-    for example in order:
-        size += len(examples[example])
-        if size > length:
-            made.append([])
-            size = len(prefix) + len(examples[example])
-        made[-1].append(example)
-    for first in range(0, len(made), rows):
-        yield _batch(prefix, examples, made[first : first + rows])
-
-
-def _batch(prefix: Sequence[int], examples: Sequence[Sequence[int]], made: Sequence[Sequence[int]]) -> Batch:
-    longest = len(prefix) + max(sum(len(examples[one]) for one in row) for row in made)
-    ids, positions, parts = (torch.full((len(made), longest), value) for value in (0, 0, -1))
-    ends = []
-    for at, row in enumerate(made):
-        place = 0
-        for part, own in enumerate([prefix, *(examples[one] for one in row)]):
-            end = place + len(own)
-            begin = len(prefix) if part else 0
-            ids[at, place:end], parts[at, place:end] = torch.tensor(own), part
-            positions[at, place:end] = torch.arange(begin, begin + len(own))
-            place = end
-            if part:
-                ends.append((at, end - 1))
-    rows, places = torch.tensor(ends).T
-    return Batch(ids, positions, parts, (rows, places), torch.tensor([one for row in made for one in row]))
-
-
-def last_states(model: Any, batch: Batch) -> Tensor:
-    """Return the normalized state of each example's last token, examples × width."""
-    ids, positions, parts = (one.to(model.device) for one in (batch.ids, batch.positions, batch.parts))
-    before = torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool, device=ids.device).tril()
-    seen = before & ((parts[:, None, :] == 0) | (parts[:, None, :] == parts[:, :, None]))
-    states = model.model(input_ids=ids, position_ids=positions, attention_mask=seen[:, None], use_cache=False)
-    chosen: Tensor = states.last_hidden_state[batch.ends]
-    return chosen

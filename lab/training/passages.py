@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -86,16 +87,17 @@ def of_paragraphs(examples: Sequence[Example], source: str, chance: random.Rando
     for example in examples:
         paragraphs.setdefault(example.context, []).append(example)
         articles.setdefault(example.article, set()).add(example.context)
-    made = []
+    made, words = [], cache(stems)
     for own in paragraphs.values():
         for example in chance.sample(own, min(_OF_A_PARAGRAPH, len(own))):
             title = "" if example.title.endswith("?") else example.title.replace("_", " ")
             answers = [example.texts[:1]] if example.texts else []
             made.append(read_by(example.question, Passage(pid="", title=title, text=example.context), answers, source))
-            others = [text for text in articles[example.article] if not _place(text, example.texts)]
-            if answers and others and chance.random() < 1 / _NEAREST:
+            if not answers or chance.random() >= 1 / _NEAREST:
+                continue
+            if others := [text for text in articles[example.article] if not _place(text, example.texts)]:
                 asked = stems(example.question)
-                near = max(sorted(others), key=lambda text: len(asked & stems(text)))
+                near = max(sorted(others), key=lambda text: len(asked & words(text)))
                 made.append(read_by(example.question, Passage(pid="", title=title, text=near), [], "another paragraph"))
     return made
 

@@ -23,7 +23,8 @@ _READINGS = _QUESTIONS = 6  # at most, in a reply
 _ANSWERS = 10
 _TEXTS = 20
 _WORDS = {"text": 250, "question": 30, "reading": 25, "answer": 15, "sentence": 45}  # at most, in one
-_LETTERS = 30  # at most, in a word
+# At most, in a word: without this limit a small model that may write no more words goes on without spaces.
+_LETTERS = 30
 _BREAK = r'"\n" '
 _BLANK = r"\n\n"
 _SEPARATED = ' ", " '

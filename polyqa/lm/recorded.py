@@ -61,7 +61,7 @@ from .recorder import messages_of
 from .sampling import keep
 
 ENDING = ".jsonl.gz"
-ABILITIES = ("takes_grammar", "gives_probabilities", "verifies_findings", "reads_passages")
+ABILITIES = ("takes_grammar", "gives_probabilities", "reads_passages")
 """Of a language model, on which its prompts and settings depend."""
 FORMAT = 1
 """Of the file. A program that does not know a later one refuses it."""

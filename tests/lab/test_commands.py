@@ -3,6 +3,7 @@
 import json
 import runpy
 import shlex
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -42,15 +43,21 @@ def test_help(name: str, run: Run) -> None:
 
 def test_readings_of_runs_are_counted_and_compared(run: Run, tmp_path: Path) -> None:
     asked, models = polyqa.Questions("homonyms/dev", limit=4).asked, polyqa.Models(judge=None)
-    for name, program in (("before", "closed-book"), ("after", "rac")):
-        polyqa.evaluate(program, asked, models=models, folder=tmp_path / name)
+    after = tmp_path / "made" / ".work" / "test-after"
+    for folder, program in ((tmp_path / "before", "closed-book"), (after, "rac")):
+        polyqa.evaluate(program, asked, models=models, folder=folder)
+    shutil.copy(Path("compiled/rac-homonyms-local/card.json"), tmp_path / "made")
     words = ("--questions", "homonyms/dev", "--before", tmp_path / "before", "--label", "another program")
-    run("local", tmp_path / "after", *words, "--json", tmp_path / "l.json")
+    run("local", after, *words, "--json", tmp_path / "l.json")
     tables = stored(tmp_path / "l.json")["tables"]
     (row,), (gain,) = tables["runs"]["rows"], tables["gains"]["rows"]
-    readings = [one for record in open_run(tmp_path / "after").records for one in record.interpretations]
+    readings = [one for record in open_run(after).records for one in record.interpretations]
     assert gain[:2] == ["another program", "4"]
-    assert gain[-2:] == row[4:6]
+    assert gain[6:8] == row[4:6]
+    spent = stored(tmp_path / "made" / "card.json")["spent"]
+    assert gain[8:] == [f"{spent[name]:,}" for name in ("calls", "input_tokens", "output_tokens")]
+    run("local", tmp_path / "before", *words, "--json", tmp_path / "l.json")
+    assert stored(tmp_path / "l.json")["tables"]["gains"]["rows"][0][8:] == ["–"] * 3
     assert row[4].endswith(f" of {len(readings)}")
     assert row[5].endswith(f" of {sum(len(question.readings) for question in asked)}")
     assert float(row[5].split()[0]) > 0

@@ -62,16 +62,12 @@ class Writer:
 
     def complete(self, request: Request) -> Response:
         prompt, text, tokens = prompt_of(request), "", ()
-        if "answers" in prompt.output_fields:
+        if {"question", "passage"} <= prompt.inputs.keys():  # it answers what it asked
+            text, none = ("1998", 0.03) if "year" in prompt.inputs["question"] else ("Ida Berg", 0.7)
+            top = (TopLogprob(text[:2], math.log(1 - none)), TopLogprob("none", math.log(none)))
+            tokens = (TokenLogprob(text[:2], math.log(1 - none), top=top),)
+        elif "answers" in prompt.output_fields:
             text = "1998\nIda Berg"
-        elif "finding" in prompt.inputs:
-            yes = 0.97 if prompt.inputs["finding"].endswith("| 1998") else 0.3
-            tokens = (
-                TokenLogprob(
-                    "Yes", math.log(yes), top=(TopLogprob("Yes", math.log(yes)), TopLogprob("No", math.log(1 - yes)))
-                ),
-            )
-            text = "Yes"
         elif "revised_question" in prompt.output_fields:
             text = prompt.inputs["question"]
         elif prompt.inputs["answer"] == "1998":
@@ -90,7 +86,7 @@ def test_a_model_with_weights_judges_what_it_wrote(tmp_path: Path, monkeypatch: 
         pid="k", title="Kestrel mill", text="Ida Berg designed the Kestrel mill. It began to work in 1998."
     )
     lm = RecentLM("tests/writer", engine=Writer(), cache=False)
-    lm.gives_probabilities = lm.verifies_findings = True
+    lm.gives_probabilities = lm.reads_passages = True
     made = _made_questions([passage], polyqa.Models(lm=lm), tmp_path, polyqa.Budget(threads=1), "mill")
     assert [question.question for question in made.questions] == [
         "In which year did the Kestrel mill commence its output?"  # spared the rules: "output" is not in the passage

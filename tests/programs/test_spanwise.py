@@ -20,9 +20,9 @@ from polyqa.models.spans import Span
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import Spanwise
 from polyqa.programs.citation import LESS_CERTAIN
-from polyqa.programs.findings import PROMPTED, READ, TUNED, Finding, Weights
+from polyqa.programs.findings import PROMPTED, READ, Finding, Weights
 from polyqa.programs.passages_read import READING
-from polyqa.programs.spanwise import NOTHING_FOUND, VERIFYING, _complete
+from polyqa.programs.spanwise import NOTHING_FOUND, _complete
 
 FILM = Passage(pid="film", title="Titanic (1953 film)", text="It was released in April 1953. It won an Oscar in 1954.")
 SHIP = Passage(pid="ship", title="RMS Titanic", text="The liner was launched on 31 May 1911. She sank in 1912.")
@@ -216,24 +216,20 @@ def test_doubt_is_measured_where_the_model_tells_it() -> None:
     assert second == pytest.approx(Finding(SHIP, 0, "", 0.9, 8.0).probability(0.51 / 1.01), abs=1e-3)
 
 
-def kept(*judged: tuple[float, Passage, str], weights: Weights = TUNED) -> tuple[list[tuple[float, str]], list[str]]:
+def kept(*judged: tuple[float, Passage, str], weights: Weights = READ) -> tuple[list[tuple[float, str]], list[str]]:
     """Return what is told of findings, with probabilities, and what is told as less certain."""
     findings = [(probability, Finding(passage, 0, answer, 1.0, 8.0)) for probability, passage, answer in judged]
     told, doubtful = program()._kept(findings, weights)
     return [(round(probability, 2), one.answer) for probability, one in told], [one.answer for one in doubtful]
 
 
-def test_a_second_answer_of_a_passage_is_less_likely() -> None:
-    assert kept((0.9, FILM, "1953"), (0.8, FILM, "1954"), (0.8, SHIP, "1911")) == (
-        [(0.9, "1953"), (0.8, "1911")],
-        ["1954"],
-    )
-    assert kept((0.9, FILM, "1953"), (0.95, FILM, "1954")) == ([(0.95, "1954"), (0.71, "1953")], [])
+def test_a_second_answer_of_a_passage_is_told_like_one_of_another() -> None:
+    assert kept((0.9, FILM, "1953"), (0.8, FILM, "1954")) == ([(0.9, "1953"), (0.8, "1954")], [])
 
 
 def test_beside_a_sure_answer_it_takes_more() -> None:
     assert kept((0.5, FILM, "1953"), (0.5, SHIP, "1911")) == ([(0.5, "1953"), (0.5, "1911")], [])
-    assert kept((0.95, FILM, "1953"), (0.5, SHIP, "1911")) == ([(0.95, "1953")], ["1911"])
+    assert kept((0.95, FILM, "1953"), (0.45, SHIP, "1911")) == ([(0.95, "1953")], ["1911"])
 
 
 def test_without_trained_weights_a_further_answer_needs_no_more() -> None:
@@ -242,45 +238,16 @@ def test_without_trained_weights_a_further_answer_needs_no_more() -> None:
     assert kept(*judged, weights=PROMPTED) == (told, [])
 
 
+def test_eight_contracts_have_eight_notice_periods() -> None:
+    judged = [(0.9 - at / 100, Passage(pid=str(at), text=""), f"{30 + at} days") for at in range(9)]
+    told, doubtful = kept(*judged)
+    assert [answer for _, answer in told] == [answer for *_, answer in judged[:8]]
+    assert doubtful == []
+
+
 def test_answers_that_share_a_word_are_two() -> None:
     told, _ = kept((0.9, FILM, "Texas Giant"), (0.8, SHIP, "Texas SkyScreamer"), (0.7, NAMELESS, "Texas_Giant"))
     assert [answer for _, answer in told] == ["Texas Giant", "Texas SkyScreamer"]
-
-
-@pytest.mark.parametrize("compiled", ["as shipped", "other instructions", "other examples"])
-def test_a_model_with_weights_for_the_call_needs_no_examples(compiled: str) -> None:
-    asked: list[Request] = []
-
-    def sure(text: str) -> float:
-        return 0.5 if "| April 1953" in text or "| 31 May 1911" in text else 0.01
-
-    class Listening(Sure):
-        def complete(self, request: Request) -> Response:
-            asked.append(request)
-            return super().complete(request)
-
-    lm = RecentLM("tests/tuned", engine=Listening(sure), cache=False)
-    lm.gives_probabilities = lm.verifies_findings = True
-    made = program(FILM, SHIP)
-    if compiled == "other instructions":
-        made.verify.signature = made.verify.signature.with_instructions("Is it right?")
-    if compiled == "other examples":
-        made.verify.demos = made.verify.demos[:3]
-    with dspy.context(lm=lm):
-        result = made(question=QUESTION)
-        assert made.tuned is (compiled == "as shipped")
-    assert result.get("confidence") == (result.probabilities if compiled == "as shipped" else None)
-    *verdicts, told = asked
-    wanted = {"as shipped": 0, "other instructions": 10, "other examples": 3}[compiled]
-    assert [len(one.messages) for one in verdicts] == [2 * wanted + 1] * 4
-    metadata = [(one.config.extensions or {}).get("metadata", {}) for one in verdicts]
-    assert metadata == [VERIFYING["config"]["metadata"] if compiled == "as shipped" else {}] * 4
-    assert len(told.messages) > 2
-    assert "lora" not in (told.config.extensions or {}).get("metadata", {})
-    if not wanted:
-        assert result.probabilities[0] == pytest.approx(
-            Finding(FILM, 0, "", 1.0, 8.0).probability(0.51 / 1.01, TUNED), abs=1e-3
-        )
 
 
 class Copies:
@@ -313,13 +280,11 @@ def test_a_model_that_was_trained_to_copies_answers_out_of_passages() -> None:
     }
     engine = Copies(copied)
     lm = RecentLM("tests/copies", engine=engine, cache=False)
-    lm.gives_probabilities = lm.verifies_findings = lm.reads_passages = True
+    lm.gives_probabilities = lm.reads_passages = True
     made = program(FILM, SHIP, NAMELESS)
     with dspy.context(lm=lm):
         assert made.reads
         result = made(question=QUESTION)
-        made.verify.demos = made.verify.demos[:3]
-        assert not made.reads
     assert [one.answer for one in result.interpretations] == ["April 1953", "23 April 1997"]
     assert [one.pid for one in result.interpretations] == ["film", "nameless"]
     assert result.confidence == result.probabilities == sorted(result.probabilities, reverse=True)
@@ -333,6 +298,31 @@ def test_a_model_that_was_trained_to_copies_answers_out_of_passages() -> None:
     }
     assert all((one.config.extensions or {})["metadata"] == READING["config"]["metadata"] for one in reads)
     assert "lora" not in (told.config.extensions or {}).get("metadata", {})
+
+
+@pytest.mark.parametrize("compiled", ["instructions", "examples"])
+def test_a_call_that_was_compiled_is_made_even_by_a_model_that_reads(compiled: str) -> None:
+    asked: list[Request] = []
+
+    class Listening(Sure):
+        def complete(self, request: Request) -> Response:
+            asked.append(request)
+            return super().complete(request)
+
+    lm = RecentLM("tests/compiled", engine=Listening(lambda text: 0.5 if "| April 1953" in text else 0.01), cache=False)
+    lm.gives_probabilities = lm.reads_passages = True
+    made = program(FILM, SHIP)
+    if compiled == "instructions":
+        made.verify.signature = made.verify.signature.with_instructions("Is it right?")
+    else:
+        made.verify.demos = made.verify.demos[:3]
+    with dspy.context(lm=lm):
+        result = made(question=QUESTION)
+    assert "confidence" not in result
+    *verdicts, _ = asked
+    shown = {"instructions": 10, "examples": 3}[compiled]
+    assert [len(one.messages) for one in verdicts] == [2 * shown + 1] * 4
+    assert not any((one.config.extensions or {}).get("metadata") for one in verdicts)
 
 
 def read_of(*passages: Passage) -> list[Passage]:

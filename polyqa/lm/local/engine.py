@@ -226,11 +226,6 @@ class LocalLM(BoundedLM):
         self.seed = seed
 
     @property
-    def verifies_findings(self) -> bool:
-        """Whether it has added weights for the call `polyqa.signatures.VerifyFinding`."""
-        return "verify-finding" in self.server.loras
-
-    @property
     def reads_passages(self) -> bool:
         """Whether it has added weights for the call `polyqa.signatures.ReadPassage`."""
         return "read-passage" in self.server.loras

@@ -10,7 +10,7 @@ from openai_server import Server, Wire, serve
 
 from polyqa.lm.local import LocalEngine, LocalLM, LocalServer, LocalSettings, process
 
-ADDED = {"metadata": {"lora": "verify-finding"}}
+ADDED = {"metadata": {"lora": "read-passage"}}
 
 
 class Yes:
@@ -38,8 +38,8 @@ def local(monkeypatch: pytest.MonkeyPatch, *loras: str, prompt_cache: int = 512)
 
 
 def test_calls_with_added_weights_have_the_last_slot(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = local(monkeypatch, "verify-finding")
-    assert lm.verifies_findings
+    lm = local(monkeypatch, "read-passage")
+    assert lm.reads_passages
     assert lm("Say Yes. Is it?", **ADDED) == lm("Tell a story.") == lm("Say Yes. Was it?", **ADDED) == ["Yes"]
     assert lm("Write a poem.") == lm("Tell a joke.") == ["Yes"]
     assert [request["id_slot"] for request in llama.requests] == [2, 0, 2, 1, 0]
@@ -48,7 +48,7 @@ def test_calls_with_added_weights_have_the_last_slot(llama: Server, monkeypatch:
 
 
 def test_without_a_cache_of_prompts_there_is_no_slot_to_spare(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = local(monkeypatch, "verify-finding", prompt_cache=0)
+    lm = local(monkeypatch, "read-passage", prompt_cache=0)
     for prompt in ("Tell a story.", "Write a poem."):
         lm(prompt)
     lm("Is it?", **ADDED)
@@ -57,7 +57,7 @@ def test_without_a_cache_of_prompts_there_is_no_slot_to_spare(llama: Server, mon
 
 def test_a_model_without_added_weights_is_asked_without_them(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     lm = local(monkeypatch)
-    assert not lm.verifies_findings
+    assert not lm.reads_passages
     lm("Is it?", **ADDED)
     assert ("lora" in llama.requests[0], llama.requests[0]["id_slot"]) == (False, 0)
 
@@ -71,10 +71,8 @@ def test_a_slot_is_given_back_after_an_error(llama: Server, monkeypatch: pytest.
 
 
 def test_each_call_gets_the_weights_that_it_names(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = local(monkeypatch, "verify-finding", "read-passage")
-    assert lm.verifies_findings
-    assert lm.reads_passages
-    for name in ("read-passage", "verify-finding", "of another model"):
+    lm = local(monkeypatch, "tell-findings", "read-passage")
+    for name in ("read-passage", "tell-findings", "of another model"):
         lm("Say Yes.", metadata={"lora": name})
     on = [[{"id": number, "scale": 1.0}] for number in (1, 0)]
     assert [request.get("lora") for request in llama.requests] == [*on, None]

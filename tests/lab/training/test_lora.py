@@ -1,0 +1,59 @@
+"""Weights that are trained beside a model's own, and read by llama.cpp."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import Qwen2Config, Qwen2ForCausalLM
+
+from lab.training.lora import MATRICES, add_lora, rate_at, write_lora
+
+WORDS, WIDTH = 50, 64
+
+
+@pytest.fixture
+def model() -> Qwen2ForCausalLM:
+    torch.manual_seed(1)
+    sizes = {"hidden_size": WIDTH, "intermediate_size": 96, "num_hidden_layers": 2}
+    config = Qwen2Config(vocab_size=WORDS, initializer_range=0.1, num_attention_heads=4, num_key_value_heads=2, **sizes)
+    return Qwen2ForCausalLM(config).eval()
+
+
+def test_the_model_begins_as_it_is_and_learns(model: Qwen2ForCausalLM) -> None:
+    ids = torch.tensor([[1, 2, 3], [4, 2, 5]])
+    before = model(input_ids=ids).logits.detach()
+    added = add_lora(model, rank=4, alpha=8.0)
+    assert torch.allclose(before, model(input_ids=ids).logits, atol=1e-6)
+    optimizer = torch.optim.Adam([one for one in model.parameters() if one.requires_grad], lr=0.05)
+    losses = []
+    for _ in range(20):
+        loss = torch.nn.functional.cross_entropy(model(input_ids=ids).logits[:, -1], torch.tensor([7, 8]))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 2
+    for one in added.values():
+        one.on = False
+    assert torch.allclose(before, model(input_ids=ids).logits, atol=1e-6)
+
+
+def test_the_weights_are_written_as_llama_cpp_reads_them(tmp_path: Path, model: Qwen2ForCausalLM) -> None:
+    from gguf import GGUFReader, dequantize
+
+    added = add_lora(model, rank=4, alpha=8.0)
+    write_lora(added, 8.0, tmp_path / "lora.gguf", "made here")
+    reader = GGUFReader(tmp_path / "lora.gguf")
+    told = {name: field.contents() for name, field in reader.fields.items()}
+    assert (told["general.type"], told["adapter.type"], told["adapter.lora.alpha"]) == ("adapter", "lora", 8.0)
+    tensors = {one.name: one for one in reader.tensors}
+    assert len(tensors) == 2 * 2 * len(MATRICES)
+    first = tensors["blk.1.attn_k.weight.lora_a"]
+    wanted = added["blk.1.attn_k.weight"].a.detach().numpy()
+    assert np.abs(dequantize(first.data, first.tensor_type) - wanted).max() < np.abs(wanted).max() / 100
+    assert tensors["blk.1.attn_k.weight.lora_b"].shape.tolist() == [4, 32]
+
+
+def test_the_rate_rises_and_falls() -> None:
+    assert rate_at(0, 0, 1.0) < rate_at(0.05, 30, 1.0) > rate_at(0.5, 300, 1.0) > rate_at(1, 600, 1.0) > 0
