@@ -144,8 +144,8 @@ made = compile(rac, plan, "work")
 (file,) = Path("work").rglob("*.trials.json")
 trials = read_trials(file)
 for trial in trials:
-    score = "   –" if trial.score is None else f"{100 * trial.score:4.0f}"
-    print(f"{'*' if trial.kept else ' '} {score} on {trial.n:2}  {trial.label:28} {trial.note}")
+    points = "   –" if trial.score is None else f"{100 * trial.score:4.0f}"
+    print(f"{'*' if trial.kept else ' '} {points} on {trial.n:2}  {trial.label:28} {trial.note}")
 
 # %% [markdown]
 # The first line is the uncompiled program; a star marks what became part of the compiled one. Most clauses change nothing,
