@@ -114,6 +114,10 @@ class Finding:
 
 
 def _is_sentence(text: str) -> bool:
-    """Return whether a text ends as a sentence does and begins as one: no scrap such as ", the umpire, left."."""
+    """Return whether a text begins and ends as a sentence does, and is none of a list.
+
+    A piece such as ", the umpire, left." is none, nor is one that closes a bracket which it does not open.
+    """
     first = text.lstrip("\"“‘'([«¿¡")[:1]
-    return ends(text) and first.isalnum() and not first.islower()
+    whole = all(text.count(end) <= text.count(begin) for begin, end in ("()", "[]"))
+    return whole and ends(text) and first.isalnum() and not first.islower() and "•" not in text

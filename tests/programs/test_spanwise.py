@@ -530,6 +530,9 @@ def test_a_menu_is_not_told_as_less_certain() -> None:
         ("of 1957 Contact", False),
         ("in 1957.", False),
         (", the umpire, left in 1957.", False),
+        ("1510 – 1585?) was a painter.", False),
+        ("9] Career [edit] He sang.", False),
+        ("Elevation 7 ft (2 m) • Total 1,234.", False),
         ("“Élie” died in 1912.", True),
     ],
 )
