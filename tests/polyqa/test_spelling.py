@@ -42,6 +42,18 @@ def test_a_letter_more_less_changed_or_exchanged_is_mended(program: dspy.Module,
     assert len(mended.respelled) == 1
 
 
+@pytest.mark.parametrize("typed", ["1931-04-14", "April 14, 1931"])
+def test_a_date_is_read_as_the_corpus_writes_it(program: dspy.Module, typed: str) -> None:
+    mended = as_read(f"Which republic was proclaimed on {typed}?", program)
+    assert mended.question == "Which republic was proclaimed on 14 April 1931?"
+    assert mended.respelled == {typed: "14 April 1931"}
+
+
+@pytest.mark.parametrize("typed", ["14 April 1931", "2031-04-14", "1931-14-04", "1931-04-14-2"])
+def test_a_date_that_stands_there_or_nowhere_stays(program: dspy.Module, typed: str) -> None:
+    assert as_read(question := f"Which republic was proclaimed on {typed}?", program).question == question
+
+
 def test_most_exchanged_letters_are_mended_and_right_questions_stay(program: dspy.Module) -> None:
     draw = random.Random(5)
     wrong = {slip(question, draw): question for question in QUESTIONS}
