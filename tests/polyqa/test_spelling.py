@@ -6,7 +6,7 @@ import pytest
 import polyqa
 from polyqa.evaluation.loading import load_questions
 from polyqa.reports.result import cautions
-from polyqa.spelling import as_read
+from polyqa.spelling import AsRead, as_read
 
 QUESTIONS = [one.question for one in load_questions("homonyms/dev")]
 
@@ -51,7 +51,7 @@ def test_a_date_is_read_as_the_corpus_writes_it(program: dspy.Module, typed: str
 
 @pytest.mark.parametrize("typed", ["14 April 1931", "2031-04-14", "1931-14-04", "1931-04-14-2"])
 def test_a_date_that_stands_there_or_nowhere_stays(program: dspy.Module, typed: str) -> None:
-    assert as_read(question := f"Which republic was proclaimed on {typed}?", program).question == question
+    assert as_read(question := f"Which republic was proclaimed on {typed}?", program) == AsRead(question)
 
 
 def test_most_exchanged_letters_are_mended_and_right_questions_stay(program: dspy.Module) -> None:
