@@ -10,6 +10,7 @@ from polyqa.base.values import Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.attempts import CallLog
 from polyqa.lm.sampling import NO_SAMPLING, Sampling
+from polyqa.metrics.text import SECTION, content_words, split_title
 from polyqa.models import Encoder, SpanReader
 from polyqa.signatures import ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
 
@@ -21,6 +22,7 @@ from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive, work
 
 Preset = Literal["paper", "lean"]
 """``lean`` makes fewer calls that say the same; ``paper`` makes those of the publication."""
+_TOGETHER = 8  # passages, with those that are like sections of documents of one title
 
 
 class CallLimits(NamedTuple):
@@ -207,8 +209,29 @@ class RetrievingProgram(Program):
         return self.nearest(question, self.search(question))
 
     def nearest(self, question: str, candidates: Sequence[Passage]) -> list[Passage]:
-        """Return the K best of the passages that were found for a question, best first."""
-        return rerank_found(self.reranker, question, candidates, self.passages)
+        """Return the K best of the passages that were found for a question, best first, and their counterparts.
+
+        Where some are sections of documents of one title (*Contract (Acme) › Fees*), none of which the question names,
+        the same sections of further such documents follow, until there are eight passages.
+        """
+        best = rerank_found(self.reranker, question, candidates, self.passages)
+        apart = [_apart(passage) for passage in best]
+        sections = {section for section, document in apart if document}
+        named = {*content_words(question)} & {word for _, document in apart for word in content_words(document)}
+        if not sections or named or len(best) >= _TOGETHER:
+            return best
+        others = rerank_found(self.reranker, question, candidates, len(candidates))[len(best) :]
+        return [*best, *(one for one in others if _apart(one)[0] in sections)][:_TOGETHER]
+
+
+def _apart(passage: Passage) -> tuple[str, str]:
+    """Return a section with its document's title, and what tells the document apart; of other passages nothing.
+
+    >>> _apart(Passage(pid="1", title="Contract (Acme) › Fees", text="")), _apart(Passage(pid="2", text=""))
+    (('Contract › Fees', 'Acme'), ('', ''))
+    """
+    section, document = split_title(passage.title)
+    return (section, document) if document and SECTION in section else ("", "")
 
 
 class GroundedProgram(RetrievingProgram):

@@ -15,7 +15,7 @@ from .titles import are_namesakes
 from .wordings import phrase, readings_of
 
 NULL = "null"
-_MOST = 6
+_MOST = 8
 _LONGEST_ANSWER = 10  # words
 _BREAK = re.compile(r"[,;]? [(–—]|[,;] | - ")
 _LIST = re.compile(r",.*(?: and | or | & )")

@@ -13,6 +13,7 @@ from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.text import normalize_answer, split_title
+from polyqa.metrics.text import with_title as with_document
 from polyqa.models import Encoder, SpanReader
 
 from .families import THE, Without, base_names, with_title, without_place, without_qualifier, without_time
@@ -92,6 +93,7 @@ def training_questions(
 
     - are asked of passages that share a name (`families`), and are the same without what tells the passages apart, or
       nearly so (cosine ≥ 0.9 with one question word and a common content word),
+    - are the same, asked of documents of one title (*Contract (Acme) › Fees*, *Contract (Globex) › Fees*),
     - or are the same but for a time or a place (see `families`).
 
     Of the passages that share a name, those that a question was not made of are read, too: what the reader answers
@@ -129,7 +131,8 @@ def training_questions(
     if trust is not None:
         builder.doubt(readings, trust, trusted)
     rest = builder.group_by_name(readings, asked)
-    rest = builder.group_by_time_and_place(builder.trusted(rest))
+    rest = builder.group_by_document(builder.trusted(rest))
+    rest = builder.group_by_time_and_place(rest)
     return builder.finished(rest, seed)
 
 
@@ -279,6 +282,25 @@ class _Builder:
         by_text = {normalize_answer(reading.question): reading for reading in reversed(readings)}
         by_title = {self._passage(reading).title: reading for reading in by_text.values()}
         return [reading for reading in readings if reading in by_title.values()]
+
+    def group_by_document(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Make ambiguous questions of those asked in the same words of documents of one title; return what is left."""
+        groups: dict[tuple[str, str], list[Reading]] = {}
+        for one in readings:
+            groups.setdefault((normalize_answer(one.question), self._bases[one.pid or ""]), []).append(one)
+        left = []
+        for (_, base), group in groups.items():
+            titles = [self._passage(one).title for one in group]
+            about = self._of_distinct_titles(
+                [
+                    replace(one, question=with_document(one.question, title))
+                    for one, title in zip(group, titles, strict=True)
+                    if split_title(title)[1]
+                ]
+            )
+            if len(about) < 2 or not self._add_ambiguous(group[0].question, about, "subject", base):
+                left += group
+        return left
 
     def group_by_time_and_place(self, readings: Sequence[Reading]) -> list[Reading]:
         """Make ambiguous questions of those that differ in a time or a place; return the questions that are left."""

@@ -69,6 +69,29 @@ def test_same_questions_about_things_of_one_name_are_one_ambiguous_question(enco
     assert question.reason == "“Mill Bridge” may stand for Mill Bridge (Ely), Mill Bridge (Bath), Mill Road Bridge."
 
 
+def test_what_is_asked_in_the_same_words_of_documents_of_one_title_is_ambiguous(
+    encoder: Encoder, reader: Reader
+) -> None:
+    fees = {"Acme": "4,200 euros", "Globex": "3,100 euros", "Hooli": "1,900 euros"}
+    corpus = [
+        Passage(
+            pid=name, title=f"Service contract ({name}) › Fees", text=f"The monthly fee is {fee}, due on the first."
+        )
+        for name, fee in fees.items()
+    ]
+    asked = "What is the monthly fee?"
+    generated = [GeneratedQuestion(question=asked, answers=tuple(fees.values()), pids=tuple(fees))]
+    found = training_questions(generated, corpus, encoder=encoder, reader=reader)
+    (question,) = found.questions
+    assert question.question == asked
+    assert [(one.question, one.short_answers, one.pid) for one in question.readings] == [
+        (f"{asked.rstrip('?')} ({name})?", (fee,), name) for name, fee in fees.items()
+    ]
+    assert found.dropped == ()
+    untold = [passage.model_copy(update={"title": "Service contract › Fees"}) for passage in corpus]
+    assert training_questions(generated, untold, encoder=encoder, reader=reader).questions == ()
+
+
 def test_other_names_and_other_matters_stay_apart(encoder: Encoder, reader: Reader) -> None:
     closed = made("When was Mill Bridge (Bath) closed?", "1950", "b")
     assert ambiguous(group([DEAN, SAND], encoder, reader)) == []

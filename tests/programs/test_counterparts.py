@@ -1,0 +1,37 @@
+"""Of documents of one title the same section is read of each."""
+
+from typing import Any
+
+import numpy as np
+
+from polyqa.base.values import Passage
+from polyqa.programs import RAC
+
+CUSTOMERS = ["Acme", "Globex", "Hooli", "Initech", "Stark", "Umbrella", "Wayne", "Wonka", "Tyrell", "Soylent"]
+
+
+class Found:
+    """Finds the fees of all customers, then their other sections; what is found first is best."""
+
+    def search(self, query: str, k: int) -> list[Passage]:
+        titles = [f"Contract ({name}) › {section}" for section in ("Fees", "Term") for name in CUSTOMERS]
+        return [Passage(pid=title, title=title, text="It is so.") for title in ["Rules › Fees", *titles]][:k]
+
+    def score(self, queries: Any, passages: Any) -> Any:
+        return np.array([[1 - at / 100 for at in range(len(passages))]], dtype=np.float32)
+
+
+def read(question: str, passages: int = 5) -> list[str]:
+    found = Found()
+    return [passage.title for passage in RAC(found, found, passages=passages).retrieve(question)]
+
+
+def test_the_same_section_of_further_documents_is_read() -> None:
+    fees = [f"Contract ({name}) › Fees" for name in CUSTOMERS]
+    assert read("What is the fee?") == ["Rules › Fees", *fees[:7]]
+    assert read("What is the fee?", passages=9) == ["Rules › Fees", *fees[:8]]
+    assert read("What is the fee?", passages=1) == ["Rules › Fees"]
+
+
+def test_where_a_document_is_named_no_others_are_read() -> None:
+    assert len(read("What is the fee of Hooli?")) == 5
