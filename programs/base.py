@@ -231,7 +231,7 @@ def _apart(passage: Passage) -> tuple[str, str]:
     (('Contract › Fees', 'Acme'), ('', ''))
     """
     section, document = split_title(passage.title)
-    return (section, document) if document and SECTION in section else ("", "")
+    return (section, document) if SECTION in section else ("", "")
 
 
 class GroundedProgram(RetrievingProgram):

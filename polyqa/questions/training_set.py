@@ -93,7 +93,7 @@ def training_questions(
 
     - are asked of passages that share a name (`families`), and are the same without what tells the passages apart, or
       nearly so (cosine ≥ 0.9 with one question word and a common content word),
-    - are the same, asked of documents of one title (*Contract (Acme) › Fees*, *Contract (Globex) › Fees*),
+    - are the same, without the name that their passages share (*Contract (Acme) › Fees*, *Contract (Globex) › Fees*),
     - or are the same but for a time or a place (see `families`).
 
     Of the passages that share a name, those that a question was not made of are read, too: what the reader answers
@@ -284,21 +284,15 @@ class _Builder:
         return [reading for reading in readings if reading in by_title.values()]
 
     def group_by_document(self, readings: Sequence[Reading]) -> list[Reading]:
-        """Make ambiguous questions of those asked in the same words of documents of one title; return what is left."""
+        """Make ambiguous questions of those asked in the same words of passages of one name; return what is left."""
         groups: dict[tuple[str, str], list[Reading]] = {}
         for one in readings:
             groups.setdefault((normalize_answer(one.question), self._bases[one.pid or ""]), []).append(one)
         left = []
         for (_, base), group in groups.items():
-            titles = [self._passage(one).title for one in group]
-            about = self._of_distinct_titles(
-                [
-                    replace(one, question=with_document(one.question, title))
-                    for one, title in zip(group, titles, strict=True)
-                    if split_title(title)[1]
-                ]
-            )
-            if len(about) < 2 or not self._add_ambiguous(group[0].question, about, "subject", base):
+            named = [replace(one, question=with_document(one.question, self._passage(one).title)) for one in group]
+            about = self._of_distinct_titles(named)
+            if not self._add_ambiguous(group[0].question, about, "subject", base):
                 left += group
         return left
 

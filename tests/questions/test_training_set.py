@@ -88,7 +88,7 @@ def test_what_is_asked_in_the_same_words_of_documents_of_one_title_is_ambiguous(
         (f"{asked.rstrip('?')} ({name})?", (fee,), name) for name, fee in fees.items()
     ]
     assert found.dropped == ()
-    untold = [passage.model_copy(update={"title": "Service contract › Fees"}) for passage in corpus]
+    untold = [passage.model_copy(update={"title": "Contract › Fees"}) for passage in corpus]
     assert training_questions(generated, untold, encoder=encoder, reader=reader).questions == ()
 
 
