@@ -131,7 +131,7 @@ def training_questions(
     if trust is not None:
         builder.doubt(readings, trust, trusted)
     rest = builder.group_by_name(readings, asked)
-    rest = builder.group_by_document(builder.trusted(rest))
+    rest = builder.group_by_words(builder.trusted(rest))
     rest = builder.group_by_time_and_place(rest)
     return builder.finished(rest, seed)
 
@@ -283,7 +283,7 @@ class _Builder:
         by_title = {self._passage(reading).title: reading for reading in by_text.values()}
         return [reading for reading in readings if reading in by_title.values()]
 
-    def group_by_document(self, readings: Sequence[Reading]) -> list[Reading]:
+    def group_by_words(self, readings: Sequence[Reading]) -> list[Reading]:
         """Make ambiguous questions of those asked in the same words of passages of one name; return what is left."""
         groups: dict[tuple[str, str], list[Reading]] = {}
         for one in readings:
