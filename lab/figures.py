@@ -1,6 +1,6 @@
 """Fills the marked parts of the documents from their sources, and keeps the summaries that are among these.
 
-python -m lab.figures            fill all documents, draw README's picture
+python -m lab.figures            fill all documents, draw README's pictures
 python -m lab.figures --check    name what differs from its source, and exit with 1
 python -m lab.figures store runs/*-homonyms-dev --to lab/results/homonyms-dev.json
 
@@ -22,11 +22,12 @@ from polyqa.base.files import write_atomically
 from polyqa.cli import app as polyqa
 from polyqa.reports.readme import artifact_readme
 
+from . import recipes
 from .documents import part
 from .results import BASELINE, store_runs
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURE = ROOT / "docs" / "answer.svg"
+PICTURE, RECIPES = ROOT / "docs" / "answer.svg", ROOT / "docs" / "recipes.svg"
 QUESTION = "When did Titanic come out?"
 _WIDTH = 100
 _MARKED = re.compile(r"<!-- figures: ([^>]+?) -->(.*?)<!-- /figures -->", re.DOTALL)
@@ -65,7 +66,7 @@ def generated() -> dict[Path, str]:
     for artifact in map(read_artifact, artifact_names()):
         text = artifact_readme(artifact.card, artifact.state, artifact.path)
         texts[artifact.path / README] = text.rstrip() + "\n"
-    return texts | {PICTURE: picture()}
+    return texts | {PICTURE: picture(), RECIPES: recipes.picture()}
 
 
 @app.callback(invoke_without_command=True)

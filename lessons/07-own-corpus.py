@@ -17,8 +17,12 @@
 # %% [markdown]
 # # Lesson 7: Your own corpus
 #
-# So far you asked about the shipped corpus. This lesson indexes a dozen passages of its own, asks questions about them, and
-# compiles a program for them. Then it looks at the saved files, which somebody else can use.
+# So far you asked about the shipped corpus. This lesson indexes some passages of its own, asks a small language model questions
+# about them, and compiles a program for them: the same questions before and after, then the number, then why. At the end it looks
+# at the saved files, which somebody else can use.
+#
+# The model is Qwen2.5-Coder-1.5B (lesson 9). Its replies to this lesson's questions were recorded, so you need neither the model nor
+# a key.
 #
 # After this lesson you can
 #
@@ -34,7 +38,10 @@
 
 # %%
 import json
+import os
 from pathlib import Path
+
+os.environ.setdefault("POLYQA_PRECISION", "float32")  # as when the replies were recorded: prompts have to be the same
 
 PASSAGES = {
     "Mercury (planet)": "Mercury is the planet nearest to the Sun and goes round it in 88 days.",
@@ -49,6 +56,21 @@ PASSAGES = {
     "Java (programming language)": "Java is a programming language. It was designed by James Gosling and appeared in 1995.",
     "Python (snake)": "Pythons are snakes without venom that live in Africa, Asia and Australia.",
     "Python (programming language)": "Python is a programming language. It was designed by Guido van Rossum and appeared in 1991.",
+    "Phoenix (city)": "Phoenix is the capital of Arizona, and became a city in 1881.",
+    "Phoenix (spacecraft)": "Phoenix was a spacecraft of NASA that landed on Mars in May 2008.",
+    "Phoenix (bird)": "The phoenix of Greek legend is a bird that rises from its own ashes.",
+    "Amazon (river)": "The Amazon is a river of South America and flows into the Atlantic.",
+    "Amazon (company)": "Amazon is a company that first sold books. It was founded in 1994 by Jeff Bezos.",
+    "Amazons": "The Amazons of Greek legend were women who fought as warriors, and Hippolyta was their queen.",
+    "Apollo (god)": "Apollo was the Greek god of music, and his twin sister was Artemis.",
+    "Apollo programme": "The Apollo programme of NASA brought twelve people to the Moon between 1969 and 1972.",
+    "Victoria (queen)": "Victoria became queen of the United Kingdom in 1837, and died in 1901.",
+    "Victoria (state)": "Victoria is a state of Australia, and its capital is Melbourne.",
+    "Victoria (city)": "Victoria is a city in Canada, the capital of British Columbia.",
+    "Georgia (country)": "Georgia is a country in the Caucasus, and its capital is Tbilisi.",
+    "Georgia (state)": "Georgia is one of the United States, and its capital is Atlanta.",
+    "Orion (constellation)": "Orion is a constellation whose brightest star is Rigel.",
+    "Orion (spacecraft)": "Orion is a spacecraft of NASA that first flew round the Moon in 2022.",
 }
 lines = [
     json.dumps({"id": str(number), "title": title, "text": text})
@@ -80,18 +102,50 @@ for passage in index.search("Which company makes cars?", 3):
 from polyqa.colbert_index import add_passages
 
 before = index.fingerprint
-titan = polyqa.Passage(pid="13", title="Titan", text="Titan is the largest moon of Saturn. It was found in 1655.")
+titan = polyqa.Passage(
+    pid=str(len(PASSAGES) + 1), title="Titan", text="Titan is the largest moon of Saturn. It was found in 1655."
+)
 index = add_passages(index, [titan])
 print(
     len(index), "passages,", "the fingerprint changed" if index.fingerprint != before else "the fingerprint is the same"
 )
 
 # %% [markdown]
-# ## Ask it
+# ## Four questions
+#
+# `rac` (lesson 1) sends one prompt: an instruction, five passages, the question. This is what the small model makes of it.
 
 # %%
+import dspy
+
+from polyqa.lesson_files import lessons_home
+
+dspy.disable_logging()  # DSPy reports replies that broke off; there will be some
+lm = polyqa.recorded(lessons_home() / "own.jsonl.gz")
 rac = polyqa.load("rac", index=index)
-polyqa.ask("When was Mercury founded?", program=rac)
+FOUR = [
+    "When was Mercury founded?",
+    "Who designed Python?",
+    "What is the capital of Georgia?",
+    "Who was the twin sister of Apollo?",
+]
+
+
+def ask_four(program):
+    """Print the short answers of the readings, and how the long answer begins."""
+    for question in FOUR:
+        result = polyqa.ask(question, program=program, lm=lm)
+        print(f"{question:36} {[reading.answer for reading in result.interpretations]}")
+        print("    ", result.answer[:150].replace("\n", " "))
+
+
+ask_four(rac)
+
+# %% [markdown]
+# No answer, although the closest passages hold each of them. The model did reply, but not with readings:
+
+# %%
+print(polyqa.ask(FOUR[1], program=rac, lm=lm).calls[0].reply[:400], "…")
 
 # %% [markdown]
 # ## Training questions
@@ -123,14 +177,23 @@ SETS = {
         record(
             "What is Mercury?",
             ("What is the planet Mercury?", "the planet nearest to the Sun"),
-            ("What is the god Mercury?", "the Roman god of trade"),
-            answer="Mercury is the planet nearest to the Sun, and also the Roman god of trade.",
+            ("What is the element Mercury?", "the only metal that is liquid at room temperature"),
+            ("Who was the god Mercury?", "the Roman god of trade"),
+            answer="Mercury is the planet nearest to the Sun, the only metal that is liquid at room temperature, and also the "
+            "Roman god of trade.",
         ),
         record(
             "Who founded Mercury?",
             ("Who founded the make of cars Mercury?", "Edsel Ford"),
             ("Who founded Mercury Records?", "Irving Green"),
             answer="The make of cars Mercury was founded by Edsel Ford, Mercury Records by Irving Green.",
+        ),
+        record(
+            "What is Phoenix?",
+            ("What is the city of Phoenix?", "the capital of Arizona"),
+            ("What was the spacecraft Phoenix?", "a spacecraft of NASA"),
+            ("What is the phoenix of Greek legend?", "a bird"),
+            answer="Phoenix is the capital of Arizona. It was also a spacecraft of NASA, and the phoenix of Greek legend is a bird.",
         ),
     ],
     "dev": [
@@ -145,6 +208,11 @@ SETS = {
             ("When was Mercury Records founded?", "1945"),
             answer="The make of cars Mercury was founded in 1938, Mercury Records in 1945.",
         ),
+        record(
+            "Who was the twin sister of Apollo?",
+            ("Who was the twin sister of the god Apollo?", "Artemis"),
+            answer="The twin sister of the god Apollo was Artemis.",
+        ),
     ],
     "test": [
         record(
@@ -157,6 +225,38 @@ SETS = {
             ("When was the make of cars Saturn founded?", "1985"),
             answer="The make of cars Saturn was founded in 1985.",
         ),
+        record(
+            "What is the capital of Georgia?",
+            ("What is the capital of the country of Georgia?", "Tbilisi"),
+            ("What is the capital of the American state of Georgia?", "Atlanta"),
+            answer="The capital of the country of Georgia is Tbilisi, that of the American state is Atlanta.",
+        ),
+        record(
+            "Where is Victoria?",
+            ("Where is the state of Victoria?", "Australia"),
+            ("Where is the city of Victoria?", "Canada"),
+            answer="The state of Victoria is in Australia, the city of Victoria in Canada.",
+        ),
+        record(
+            "Who founded Amazon?",
+            ("Who founded the company Amazon?", "Jeff Bezos"),
+            answer="The company Amazon was founded by Jeff Bezos.",
+        ),
+        record(
+            "What is the symbol of Mercury?",
+            ("What is the symbol of the element Mercury?", "Hg"),
+            answer="The symbol of the element Mercury is Hg.",
+        ),
+        record(
+            "When did Victoria become queen?",
+            ("When did Victoria become queen of the United Kingdom?", "1837"),
+            answer="Victoria became queen of the United Kingdom in 1837.",
+        ),
+        record(
+            "When did Phoenix land?",
+            ("When did the spacecraft Phoenix land on Mars?", "May 2008"),
+            answer="The spacecraft Phoenix landed on Mars in May 2008.",
+        ),
     ],
 }
 for name, records in SETS.items():
@@ -164,12 +264,12 @@ for name, records in SETS.items():
     print(name, [question.question for question in polyqa.Questions(f"{name}.json").asked])
 
 # %% [markdown]
-# This is a toy: with so few questions no figure means anything (lesson 6). A real corpus needs some dozens at least. And do not
-# expect a gain: the embedded engine learns little from demos. Lesson 9 shows what a language model learns from them.
+# This is a toy: a real corpus needs some dozens of questions at least, or only a very large gain can be told from chance (lesson 6).
 #
 # ## Compile
 #
-# One call does everything: it checks the sets, makes demos, measures before and after, and saves an *artifact*.
+# One call does everything: it checks the sets, makes demos of the training questions, measures before and after, and saves an
+# *artifact*. The measure is the F1 of the short answers (lesson 3).
 
 # %%
 made = polyqa.compile(
@@ -178,11 +278,30 @@ made = polyqa.compile(
     recipe="knn",
     index=index,
     sets=polyqa.Sets(train="train.json", dev="dev.json", test="test.json"),
+    models=polyqa.Models(lm=lm, judge=None),
+    measure="f1_answer",
     budget=polyqa.Budget(max_calls=200, threads=1, seed=0),
 )
-print(sorted(path.name for path in made.path.iterdir() if not path.name.startswith(".")))
+compiled = polyqa.load("my-rac", index=index)
+ask_four(compiled)
+
+# %% [markdown]
+# The same model, the same passages, the same instruction. Now the number, on test questions that had no part in it:
+
+# %%
 gain = made.card.test_gain
-print(f"test: {gain.before.value:.1f} → {gain.after.value:.1f} on {made.card.test_gain.before.n} questions")
+print(f"F1 of answers: {gain.before.value:.1f} → {gain.after.value:.1f} on {gain.before.n} questions, p {gain.p:.3f}")
+print(f"the difference is {gain.difference:+.1f} [{gain.low:+.1f}, {gain.high:+.1f}]")
+
+# %% [markdown]
+# Why? The model could read the passages before, but it did not know what a list of readings looks like, nor where to stop. Five
+# examples show it. They do not make it cleverer: it still misses readings, or tells one twice (look at the answers above).
+# `prompt_diff` shows all that compiling changed (in the terminal: `polyqa show rac my-rac`).
+
+# %%
+from polyqa.optimizers.prompts import prompt_diff
+
+print("\n".join(prompt_diff(rac, compiled).splitlines()[:18]))
 
 # %% [markdown]
 # ## What an artifact is
@@ -191,24 +310,13 @@ print(f"test: {gain.before.value:.1f} → {gain.after.value:.1f} on {made.card.t
 # `card.json` says how the program was made. `README.md` says the same for people.
 
 # %%
+print(sorted(path.name for path in made.path.iterdir() if not path.name.startswith(".")))
 card = json.loads(Path("my-rac/card.json").read_text())
 for name in ("program", "recipe", "measure", "train", "index", "lm", "encoder", "spent"):
     value = card[name]
     told = {key: value[key] for key in list(value)[:3]} if isinstance(value, dict) else value
     print(f"{name:9} {told}")
 print(Path("my-rac/program.json").stat().st_size // 1000, "kB of prompts")
-
-# %% [markdown]
-# Load it by its folder, and ask it like any other program. What did compiling change? `prompt_diff` shows it (in the terminal:
-# `polyqa show rac my-rac`).
-
-# %%
-compiled = polyqa.load("my-rac", index=index)
-print(polyqa.ask("When was Mercury founded?", program=compiled).answer, "\n")
-
-from polyqa.optimizers.prompts import prompt_diff
-
-print("\n".join(prompt_diff(rac, compiled).splitlines()[:18]))
 
 # %% [markdown]
 # ## Handing it on
@@ -270,8 +378,6 @@ print(caught[0].message)
 # questions, the program is compiled, and the report is on held-out questions. Here the language model only answers.
 
 # %%
-import os
-
 LM = os.environ.get("POLYQA_LESSON_LM")
 if LM:
     for name, program in (("rac", rac), ("compiled", compiled)):
@@ -293,7 +399,7 @@ else:
 # **1.** Retrieval finds the passages; which readings come out is decided after it.
 
 # %%
-asked = polyqa.ask("What is Saturn?", program=rac)
+asked = polyqa.ask("What is Saturn?", program=compiled, lm=lm)
 print("passages:", [passage.title for passage in asked.passages])
 print("readings:", [(reading.question, reading.answer) for reading in asked.interpretations])
 
@@ -307,6 +413,8 @@ other = polyqa.compile(
     recipe="labeled-few-shot",
     index=index,
     sets=polyqa.Sets(train="train.json", dev="dev.json"),
+    models=polyqa.Models(lm=lm, judge=None),
+    measure="f1_answer",
     budget=polyqa.Budget(max_calls=200, threads=1, seed=0),
 )
 for program in (compiled, polyqa.load("my-other", index=index)):
@@ -318,5 +426,7 @@ for program in (compiled, polyqa.load("my-other", index=index)):
 # %%
 from polyqa.colbert_index import remove_passages
 
-fewer = polyqa.load("rac", index=remove_passages(index, ["5"]))
-print([reading.answer for reading in polyqa.ask("When was Mercury founded?", program=fewer).interpretations])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it says that the index has changed
+    fewer = polyqa.load("my-rac", index=remove_passages(index, ["5"]))
+print([reading.answer for reading in polyqa.ask("When was Mercury founded?", program=fewer, lm=lm).interpretations])

@@ -1,0 +1,75 @@
+"""Draws what each recipe brought a small language model over what compiling took: README's picture.
+
+The rows are those of ``lab/results/recipes-local.json`` (made by `lab.local`) whose tokens are known.
+"""
+
+import io
+import re
+
+from polyqa.reports.plots import BLUE, GREY
+
+from .results import read_measured
+
+_RECIPE = re.compile(r"`([\w-]+)`")
+_NUMBER = re.compile(r"[\d.]+")
+_SIZE = (7.2, 3.4)  # inches
+_NEAR, _LINE = 0.1, 5.0  # labels of points that are near in tokens stand a line apart, in F1
+_PLACE = (0.09, 0.15, 0.86, 0.8)  # of the axes, in parts of the picture: nothing is laid out by the size of letters
+
+
+def gains() -> tuple[float, list[tuple[str, float, float]]]:
+    """Return the F1 of answers without demos, and of each row the recipe, millions of tokens, and F1 after.
+
+    A row that names no recipe is of the one before.
+    """
+    table = read_measured("recipes-local").tables["gains"]
+    found, recipe, before = list[tuple[str, float, float]](), "", 0.0
+    for row in table.rows:
+        cells = dict(zip(table.heads, row, strict=False))
+        named = _RECIPE.search(cells["compiled by"])
+        recipe = named[1] if named else recipe
+        tokens = [cells[name].replace(",", "") for name in ("tokens in", "tokens out")]
+        if all(count.isdecimal() for count in tokens):
+            first, after, *_ = map(float, _NUMBER.findall(cells["F1 of answers"]))
+            before = first
+            found.append((recipe, sum(map(int, tokens)) / 1e6, after))
+    return before, found
+
+
+def picture() -> str:
+    """Return the picture as SVG, the same on every machine."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    before, rows = gains()
+    with rc_context({"svg.hashsalt": "recipes", "svg.fonttype": "none", "font.size": 9}):
+        figure = Figure(figsize=_SIZE)
+        axes = figure.add_axes(_PLACE)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.axhline(before, color=GREY, linewidth=1)
+        axes.annotate(
+            "without demos",
+            (0.98, before),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="right",
+            color=GREY,
+        )
+        labels = dict[str, tuple[float, float]]()
+        for recipe, tokens, after in sorted(rows, key=lambda row: -row[2]):
+            axes.plot([tokens], [after], "o", color=BLUE, markersize=5)
+            if recipe in labels:
+                continue
+            below = [height - _LINE for at, height in labels.values() if abs(at - tokens) < _NEAR]
+            labels[recipe] = tokens, min([after, *below])
+            axes.annotate(recipe, labels[recipe], xytext=(8, -3), textcoords="offset points")
+        axes.set(
+            xlim=(0, 1.45 * max(tokens for _, tokens, _ in rows)),
+            ylim=(-4, 80),
+            xlabel="millions of tokens that compiling took, in and out",
+        )
+        axes.set_ylabel("F1 of answers")
+        image = io.StringIO()
+        figure.savefig(image, format="svg", metadata={"Date": None, "Creator": None})
+    return image.getvalue()

@@ -1,0 +1,37 @@
+"""README's picture of what recipes brought."""
+
+import pytest
+
+from lab import recipes
+from lab.results import Measured, Table
+
+HEADS = ["compiled by", "n", "DR", "p", "F1 of answers", "p", "tokens in", "tokens out"]
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def row(label: str, f1: str, read: str, written: str) -> list[str]:
+        return [label, "72", "–", "–", f1, "<0.001", read, written]
+
+    table = Table(
+        heads=HEADS,
+        rows=[
+            row("`labeled-few-shot`, on two cores", "1.5 → 59.0, +57.5 [+52.4, +65.4]", "–", "–"),
+            row("the same on the GPU", "1.5 → 58.8, +57.3 [+52.2, +65.2]", "175,676", "42,347"),
+            row("`knn`", "1.5 → 55.2, +53.7 [+47.0, +63.3]", "1,000,000", "500,000"),
+        ],
+    )
+    stored = Measured(about="", command=None, tables={"gains": table})
+    monkeypatch.setattr(recipes, "read_measured", lambda name: stored)
+
+
+@pytest.mark.usefixtures("rows")
+def test_a_point_is_a_row_whose_tokens_are_known() -> None:
+    assert recipes.gains() == (1.5, [("labeled-few-shot", 0.218023, 58.8), ("knn", 1.5, 55.2)])
+
+
+@pytest.mark.usefixtures("rows")
+def test_the_picture_names_each_recipe_and_is_drawn_alike_twice() -> None:
+    drawn = recipes.picture()
+    assert drawn == recipes.picture()
+    assert all(drawn.count(f">{words}<") == 1 for words in ("labeled-few-shot", "knn", "without demos"))
