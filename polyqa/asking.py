@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dspy
 from pydantic_core import to_jsonable_python
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
-from polyqa.base.text import SURROGATE, in_paragraphs
+from polyqa.base.text import SURROGATE, counted, in_paragraphs
 from polyqa.base.values import Coverage, Interpretation, Passage, Sources, pop_sources
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine
@@ -25,14 +25,13 @@ from polyqa.programs.citation import LESS_CERTAIN, with_marks
 from polyqa.programs.sources import disagreements
 from polyqa.replies.long_answers import tells_nothing
 
+from .asking_back import Clarification, answer_of, choice_of, clarification
 from .confidence import confidence
 from .language_models import Models, shared_reader
+from .less_certain import doubtful, told_apart, too_doubtful
 from .loading import checked_program, default_program, index_of, warm_up
 from .spelling import AsRead, as_read
 from .standing import CLOSEST, LEAST, Standing, standing_of, unanswered, unsure
-
-if TYPE_CHECKING:
-    from .asking_back import Clarification
 
 MAX_QUESTION = 2_000
 
@@ -108,10 +107,8 @@ class Result:
     respelled: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def clarification(self) -> "Clarification | None":
+    def clarification(self) -> Clarification | None:
         """The question back whose choices are the readings; ``None`` if there are no two to choose from."""
-        from .asking_back import clarification
-
         answered = self.standing == "answered"
         return clarification(self.question, self.interpretations, self.passages) if answered else None
 
@@ -133,8 +130,6 @@ class Result:
         PolyqaError
             If there is nothing to choose from, or the reply fits none of the choices, or several.
         """
-        from .asking_back import choice_of
-
         asked = self.clarification
         if asked is None:
             raise PolyqaError("There is nothing to choose from: the question has one reading here, or no answer.")
@@ -145,8 +140,6 @@ class Result:
 
     def alone(self, place: int) -> "Result":
         """Return the answer to one reading, by its place from 0; the standing is that of the question, as it was."""
-        from .asking_back import answer_of
-
         reading = self.interpretations[place]
         others = [one for at, one in enumerate(self.interpretations) if at != place]
         sure, *_ = (self.full_answer or self.answer).partition(LESS_CERTAIN)
@@ -180,7 +173,7 @@ class Result:
         return in_paragraphs(body, disagreements(self.interpretations, self.sources, numbers)) if told else body
 
     def __repr__(self) -> str:
-        readings = f"{len(self.interpretations)} reading{'s' * (len(self.interpretations) != 1)}"
+        readings = counted(len(self.interpretations), "reading")
         made = f"program={shortened(self.program, 60)!r}, lm={shortened(self.lm, 60)!r}"
         return f"Result({shortened(self.question, 80)!r}, {readings}, {made}, {self.seconds:.1f} s)"
 
@@ -353,21 +346,7 @@ def result_of(
     recorder: Recorder,
     min_confidence: float | None = None,
 ) -> Result:
-    """Return what a program gave for a question, how sure that is, and what it took; the prediction stays as it is.
-
-    Parameters
-    ----------
-    read, prediction
-        What was asked, as it was read, and the program's prediction.
-    name, program
-        The program, and what the result calls it.
-    model
-        The language model that it was run with.
-    recorder
-        Of the calls.
-    min_confidence
-        See `ask`.
-    """
+    """Return what a program gave for a question, how sure that is, and what it took; the prediction stays as it is."""
     fields = dict(prediction.items())
     assigned = own_lms(program)
     told = _told_confidence(fields)
@@ -399,12 +378,11 @@ def result_of(
 
 def _told_confidence(fields: dict[str, Any]) -> list[float] | None:
     """Take from a prediction how sure the program is of each reading; another ``confidence`` is left in it."""
-    told, count = fields.get("confidence"), len(fields["interpretations"])
-    if not isinstance(told, list | tuple) or len(told) != count:
+    told = fields.get("confidence")
+    if not isinstance(told, list | tuple) or len(told) != len(fields["interpretations"]):
         return None
-    if not all(isinstance(sure, int | float) and 0 <= sure <= 1 for sure in told):
-        return None
-    return list(fields.pop("confidence"))
+    certain = all(isinstance(sure, int | float) and 0 <= sure <= 1 for sure in told)
+    return list(fields.pop("confidence")) if certain else None
 
 
 def _weighed(result: Result, program: dspy.Module, least: float | None, told: Sequence[float] | None) -> Result:
@@ -442,18 +420,17 @@ def _weighed(result: Result, program: dspy.Module, least: float | None, told: Se
 
 def _apart(result: Result, program: dspy.Module) -> Result:
     """Return a result whose doubtful readings are none, and are told last in its answer."""
-    from .less_certain import doubtful, told_apart
-
     readings, doubted = result.interpretations, doubtful(result.confidence)
     if not doubted:
         return result
     body = result.answer.removesuffix(disagreements(readings, result.sources)).rstrip()
-    answer, staying = told_apart(result.question, body, readings, doubted, result.passages)
+    untold = too_doubtful(result.confidence)
+    answer, staying = told_apart(result.question, body, readings, doubted, result.passages, untold)
     if len(staying) == len(readings):
         return result
     kept = _keeping(result, program, staying)
     answer = in_paragraphs(answer, disagreements(kept.interpretations, kept.sources))
-    return replace(kept, answer=answer, doubtful=[readings[at] for at in doubted if at not in staying])
+    return replace(kept, answer=answer, doubtful=[readings[at] for at in doubted if at not in {*staying, *untold}])
 
 
 def _keeping(result: Result, program: dspy.Module, places: Sequence[int]) -> Result:

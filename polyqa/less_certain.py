@@ -16,6 +16,8 @@ from polyqa.programs.citation import LESS_CERTAIN
 from .asking_back import answer_of
 
 _SHARE = 0.5  # of the surest reading's confidence
+_TOLD = 0.05
+"""From which confidence on a doubtful reading is told: of 314 below, over three sets, 6 were right (`lab/log.md`)."""
 _LONGEST = 60  # words of a sentence; longer ones of web pages are mostly menus
 _LATE_MARK = re.compile(r"([.!?]+)((?:\s*\[\d+(?:, ?\d+)*\])+)")  # "In 1997. [1]"; it would go with the next sentence
 _LINE = re.compile(r"\S[^\n]*")
@@ -40,30 +42,31 @@ def doubtful(confidence: Sequence[float | None]) -> list[int]:
     return [place for _, place in sorted(places)]
 
 
+def too_doubtful(confidence: Sequence[float | None]) -> list[int]:
+    """Return the places of the readings that are not told at all.
+
+    >>> too_doubtful([0.9, 0.04, 0.3, None])
+    [1]
+    """
+    return [place for place, sure in enumerate(confidence) if sure is not None and sure < _TOLD]
+
+
 def told_apart(
     question: str,
     answer: str,
     readings: Sequence[Interpretation],
     doubted: Sequence[int],
     passages: Sequence[Passage],
+    untold: Collection[int] = (),
 ) -> tuple[str, list[int]]:
     """Return a long answer that tells doubtful readings last, and the places of the readings that stay.
 
     The sentences that tell doubtful readings alone, and those that go on about them, move behind ``Less certain:``,
     with their titles. A sentence that tells another reading as well stays where it is. If a passage says it word for
     word, it claims no more than before. If a language model made it, it claims both, and both stay readings. An
-    opening of `opening_of` then names what stays.
-
-    Parameters
-    ----------
-    question, answer
-        What was asked, and the long answer, without the sentences about sources that disagree.
-    readings
-        All of them.
-    doubted
-        The places of the doubtful ones; those that the answer does not tell are told in this order.
-    passages
-        Those that the readings cite.
+    opening of `opening_of` then names what stays. The answer comes without the sentences about sources that disagree;
+    the doubtful readings that it does not tell are told in the order of ``doubted``, their places. Those of them in
+    ``untold`` are not told, and the sentences that tell them alone go.
     """
     main, _, less = _LATE_MARK.sub(r"\2\1", answer).partition(LESS_CERTAIN)
     long = _LongAnswer(question, main, readings, passages)
@@ -71,7 +74,7 @@ def told_apart(
     doubted = [place for place in doubted if place not in staying]
     if not doubted:
         return answer, staying
-    main, behind = long.split(staying, doubted)
+    main, behind = long.split(staying, doubted, untold)
     behind += [less.strip()] * bool(less.strip())
     return in_paragraphs(main, " ".join([LESS_CERTAIN, *behind]) if behind else ""), staying
 
@@ -126,17 +129,20 @@ class _LongAnswer:
             for one in self.cited.values()
         )
 
-    def split(self, staying: Sequence[int], doubted: Sequence[int]) -> tuple[str, list[str]]:
+    def split(self, staying: Sequence[int], doubted: Sequence[int], untold: Collection[int]) -> tuple[str, list[str]]:
         """Return the answer about the readings that stay, and the sentences about the others."""
         said: list[_Part] = []
         behind: list[str] = []
         moved: PromptPassage | None = None  # what the sentence before is about, if that goes behind
-        moving = False
+        moving = going = False
         for part in self.parts:
             passage = self._passage(part.tells.intersection(staying) or part.tells)
             back = moving and bool(_POINTS_BACK.match(part.text))
             moving = part.tells.isdisjoint(staying) if part.tells else back
-            if moving:
+            going = part.tells <= set(untold) if part.tells else going  # what goes on about it goes, too
+            if moving and going:
+                moved = passage or moved
+            elif moving:
                 text = _ITEM.sub("", part.text)
                 behind.append(_with_title(text, passage) if passage and passage is not moved else text)
                 moved = passage or moved
@@ -147,8 +153,11 @@ class _LongAnswer:
         told = [part for part in said if part.tells]
         said += [] if told else [_Part(" ", self._of_passage(place), {place}) for place in staying]
         main = " ".join(filter(None, [self._opening(staying) if len(told) > 1 else "", _joined(said)]))
-        behind += [self._of_passage(at) for at in doubted if not any(at in part.tells for part in self.parts)]
+        behind += [self._of_passage(at) for at in doubted if at not in untold and not self._tell(at)]
         return main, [one for one in dict.fromkeys(behind) if one not in main]
+
+    def _tell(self, place: int) -> bool:
+        return any(place in part.tells for part in self.parts)
 
     def _passage(self, tells: Collection[int]) -> PromptPassage | None:
         """Return the passage of the first reading that a sentence tells."""

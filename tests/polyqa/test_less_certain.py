@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import polyqa
 from polyqa import Result
+from polyqa.artifacts.store import read_artifact
 from polyqa.base.values import Interpretation, Passage
-from polyqa.less_certain import doubtful, told_apart
+from polyqa.less_certain import doubtful, told_apart, too_doubtful
 from polyqa.lesson_files import lessons_home
 from polyqa.lm.recorder import listening
 from polyqa.metrics.text import holds, sentences
@@ -100,6 +101,42 @@ def test_what_speaks_to_a_language_model_in_a_title_is_not_told() -> None:
 def test_half_of_the_surest_is_enough() -> None:
     assert doubtful([0.8, 0.4, 0.39, None, 0.1]) == [2, 4]
     assert doubtful([]) == doubtful([None, None]) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (
+            "James Cameron did. Jean Negulesco did. It starred a woman. Richard Jones did.",
+            f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones did.",
+        ),
+        ("James Cameron did. Richard Jones did. Jean Negulesco did. It starred a woman.", None),
+        ("James Cameron did.", f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones directed it."),
+        (  # in one breath with a doubtful one
+            "James Cameron did. Jean Negulesco or Richard Jones did.",
+            f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco or Richard Jones did.",
+        ),
+    ],
+)
+def test_what_hardly_can_be_is_not_told(answer: str, expected: str | None) -> None:
+    readings, passages = [CAMERON, NEGULESCO, JONES], [FILM, OLDER, MUSICAL]
+    untold = too_doubtful([0.9, 0.049, 0.05])
+    told = told_apart("Who directed Titanic?", answer, readings, [2, 1], passages, untold)
+    assert told == (expected or f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones did.", [0])
+
+
+def test_where_no_other_reading_is_worth_telling_the_answer_ends() -> None:
+    both = "James Cameron did. Jean Negulesco did."
+    apart = told_apart("Who directed Titanic?", both, [CAMERON, NEGULESCO], [1], [FILM, OLDER], [1])
+    assert apart == ("James Cameron did.", [0])
+
+
+def test_a_language_models_answer_from_a_passage_about_something_else_is_not_told() -> None:
+    lm = polyqa.recorded(read_artifact("rac-homonyms-local").path / "replies.jsonl.gz")
+    asked = polyqa.ask("When did the British halfpenny stop being legal tender?", program="rac-homonyms-local", lm=lm)
+    assert "demonetised in December 1984" in asked.answer
+    assert "| 1988 [4]" in asked.calls[0].reply  # the year in which Iceland decided to allow beer again
+    assert "Iceland" not in asked.answer + str(asked.doubtful)
 
 
 def test_a_sentence_that_claims_both_keeps_both() -> None:
