@@ -9,7 +9,7 @@ from polyqa.models import Encoder
 
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
-from .files import write_checksums, write_manifest
+from .files import parts_of, tokens_of, write_checksums, write_manifest
 from .filters import ColumnKinds
 from .lengths import LengthCheck
 from .settings import MOST_SHARDS, IndexSettings, Manifest, fingerprint
@@ -95,20 +95,19 @@ def build_index(
     weights_hash = checkpoint_hash(location)
     lengths = LengthCheck(location, settings.doc_maxlen)
     with new_version(target) as work, stages(progress) as bars:
+        part = Part(work, location, settings, encoder.name if encoder else None)
         if passages is not None:
             forget_shards(target.resolve())
-            part = Part(work, location, settings, encoder.name if encoder else None)
-            tokens = write_part(part, passages, bars, encoder=encoder).tokens
+            write_part(part, passages, bars, encoder)
             count, content_hash = len(passages), fingerprint(lengths.watch(passages), weights_hash, settings)
             columns = ColumnKinds(passages).columns
         else:
-            each = Part(work, location, settings, encoder.name if encoder else None)
-            count, tokens, content_hash, columns = build_shards(
-                corpus, target, each, shards, weights_hash, bars, run, encoder, lengths.watch
+            count, content_hash, columns = build_shards(
+                corpus, target, part, shards, weights_hash, bars, run, encoder, lengths.watch
             )
         manifest = Manifest(
             passages=count,
-            tokens=tokens,
+            tokens=tokens_of(parts_of(work, shards)),
             checkpoint=checkpoint_name(checkpoint),
             checkpoint_hash=weights_hash,
             settings=settings,

@@ -3,17 +3,15 @@
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
-
-from filelock import FileLock
 
 from polyqa.base.errors import PolyqaError
 from polyqa.models.compact import colbert_weights_path, minilm_path, read_compact
 
 from .multi_vector import checkpoint_files, is_multi_vector, no_safetensors, read_json, require_loadable
 from .store import checkpoint_home
+from .writing import one_writer
 
 EMBEDDED_CHECKPOINT = "polyqa-minilm-colbert"
 _DIMENSIONS = 128
@@ -89,13 +87,7 @@ def _refuse_code(path: Path) -> None:
 
 
 def checkpoint_hash(location: str) -> str:
-    """Return a hash of a checkpoint's weights and configuration: 16 hexadecimal digits.
-
-    Parameters
-    ----------
-    location
-        Its folder, see `resolve_checkpoint`.
-    """
+    """Return a hash of the weights and the configuration in a checkpoint's folder: 16 hexadecimal digits."""
     folder = Path(location)
     digest = hashlib.sha256()
     stanford = sorted([*folder.glob("*.safetensors"), folder / "config.json"])
@@ -117,18 +109,17 @@ def embedded_checkpoint() -> Path:
     shipped = colbert_weights_path()
     version = hashlib.sha256(shipped.read_bytes()).hexdigest()[:8]
     target = checkpoint_home() / f"{EMBEDDED_CHECKPOINT}-{version}"
-    if (target / "artifact.metadata").is_file():
-        return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(target.parent / f".{target.name}.lock"):
-        if not (target / "artifact.metadata").is_file():
-            for left in target.parent.glob(f".{target.name}.*/"):  # half-made, by a process that was killed
-                shutil.rmtree(left, ignore_errors=True)
-            _make(shipped, target)
+    made = target / "artifact.metadata"
+    if not made.is_file():
+        with one_writer(target, patience=-1) as work:
+            if not made.is_file():
+                _make(shipped, work)
+                shutil.rmtree(target, ignore_errors=True)
+                work.rename(target)
     return target
 
 
-def _make(shipped: Path, target: Path) -> None:
+def _make(shipped: Path, work: Path) -> None:
     import torch
 
     from .engine import prepare_colbert, quiet
@@ -147,15 +138,9 @@ def _make(shipped: Path, target: Path) -> None:
         if unknown or "linear.weight" not in trained:
             raise PolyqaError(f"{shipped} is no set of ColBERT weights: install polyqa again.")
         model.raw_tokenizer.mask_token = "[PAD]"
-        work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-        try:
-            settings = {name: getattr(model.colbert_config, name) for name in _SETTINGS}
-            # Not `model.save`: it looks for a git repository around the working folder, fails where
-            # there is none, and records host name, user and command.
-            model.model.save_pretrained(work)
-            model.raw_tokenizer.save_pretrained(work)
-            (work / "artifact.metadata").write_text(json.dumps(settings, indent=2) + "\n")
-            shutil.rmtree(target, ignore_errors=True)
-            work.rename(target)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        settings = {name: getattr(model.colbert_config, name) for name in _SETTINGS}
+        # Not `model.save`: it looks for a git repository around the working folder, fails where
+        # there is none, and records host name, user and command.
+        model.model.save_pretrained(work)
+        model.raw_tokenizer.save_pretrained(work)
+        (work / "artifact.metadata").write_text(json.dumps(settings, indent=2) + "\n")

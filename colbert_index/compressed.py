@@ -33,14 +33,9 @@ class Cells(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Which passages a search may find.
+    """Which passages a search may find: whether each, shape (passages,); all if ``None``.
 
-    Attributes
-    ----------
-    allowed
-        Whether it may find each, shape (passages,); all if ``None``.
-    least
-        If the probed cells hold fewer passages than this, those in other cells may be found, too.
+    If the probed cells hold fewer than ``least``, those in other cells may be found, too.
     """
 
     allowed: NDArray[np.bool_] | None
@@ -56,11 +51,8 @@ class Selection(NamedTuple):
 class CompressedVectors:
     """All token vectors of an index as ColBERTv2 stores them: 36 bytes each at 2 bits.
 
-    Parameters
-    ----------
-    parts
-        The folders of an index, or of its shards, whose files were checked (see `files.require_vectors`): the search
-        does not look whether numbers point somewhere. Shards have the same centroids, and are searched as one.
+    The parts are the folders of an index, or of its shards, whose files were checked (see `files.require_vectors`): the
+    search does not look whether numbers point somewhere. Shards have the same centroids, and are searched as one.
     """
 
     def __init__(self, parts: Sequence[Path]) -> None:
@@ -101,21 +93,8 @@ class CompressedVectors:
     ) -> list[tuple[int, float]]:
         """Return positions and scores of the best passages, best first; of equal ones the earlier first.
 
-        Parameters
-        ----------
-        query
-            Token vectors of length 1, shape (tokens, dim).
-        k
-            How many passages; fewer come only if there are fewer that may be found.
-        settings
-            How thoroughly to search.
-        selection
-            Which passages may be found; all if not given.
-
-        Raises
-        ------
-        MemoryError
-            If there is not enough for the scores of all centroids.
+        The query is its token vectors of length 1, shape (tokens, dim). Fewer than ``k`` passages come only if there
+        are fewer that may be found. `MemoryError` if there is not enough for the scores of all centroids.
         """
         most = min(k, len(self))
         positions, scores = np.empty(most, np.int32), np.empty(most, np.float32)
@@ -190,10 +169,7 @@ def _offsets(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
 class Rows:
     """Rows of arrays, one array after the other; they may lie on disk, and only what is asked for is read.
 
-    Parameters
-    ----------
-    arrays
-        At least one, each of shape (rows, columns), with the same columns and type.
+    There is one array at least; each has the shape (rows, columns), with the same columns and type.
     """
 
     def __init__(self, arrays: Sequence[NDArray[Any]]) -> None:
@@ -209,13 +185,7 @@ class Rows:
         return self.shape[0]
 
     def __getitem__(self, rows: ArrayLike) -> NDArray[Any]:
-        """Return one row, shape (columns,), or several, shape (len(rows), columns), in the order asked for.
-
-        Raises
-        ------
-        IndexError
-            If there is no such row.
-        """
+        """Return one row, shape (columns,), or several, shape (len(rows), columns), in the order asked for."""
         numbers = np.asarray(rows, dtype=np.int64)
         if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
             raise IndexError(f"rows lie in [0, {len(self)}), asked for {numbers.min()} to {numbers.max()}")

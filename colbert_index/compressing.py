@@ -35,22 +35,9 @@ _CODEC = ("centroids.pt", "buckets.pt", "avg_residual.pt")
 def train_codec(
     texts: Sequence[str], passages: int, folder: Path, location: str, settings: IndexSettings, bars: Stages
 ) -> None:
-    """Write the centroids and residual buckets for an index of so many passages, trained on the texts of some.
+    """Write the centroids and residual buckets for an index of so many passages in all of its shards.
 
-    Parameters
-    ----------
-    texts
-        See `sampled`.
-    passages
-        How many the index will hold, in all of its shards.
-    folder
-        Is made; `write_vectors` takes the codec from there.
-    location
-        The checkpoint's folder.
-    settings
-        The seed, the bits, the rounds of k-means.
-    bars
-        Gets a bar for every stage.
+    They are trained on the texts of some (see `sampled`). The folder is made; `write_vectors` takes the codec from it.
     """
     import torch
 
@@ -72,13 +59,10 @@ def write_vectors(
     bars: Stages,
     *,
     codec: Path | None = None,
-) -> int:
-    """Write colbert-ai's files for the texts of passages into ``work``; return the number of token vectors.
+) -> None:
+    """Write colbert-ai's files for the texts of passages into ``work``.
 
-    Parameters
-    ----------
-    codec
-        The folder of `train_codec`; if not given, centroids are trained on these texts.
+    The codec is that of a folder of `train_codec`; if not given, centroids are trained on these texts.
     """
     import torch
 
@@ -120,7 +104,6 @@ def write_vectors(
         with bars.stage("writing the inverted file"):
             indexer.finalize()
     scrub_metadata(work)
-    return int(indexer.num_embeddings)
 
 
 def _encoded(
@@ -160,14 +143,7 @@ def sampled(passages: int, characters: int, settings: IndexSettings) -> list[int
     """Draw passages for training the centroids; return their numbers.
 
     They are as many as colbert-ai draws, 16 · √(120 · n), or as hold the token vectors that k-means takes: of a large
-    corpus these are fewer.
-
-    Parameters
-    ----------
-    passages, characters
-        How many the corpus has; the latter of all indexed texts together.
-    settings
-        The seed, and the longest passage in tokens.
+    corpus these are fewer. Its characters are those of all indexed texts together.
     """
     tokens = max(1.0, min(settings.doc_maxlen, characters / passages / _CHARACTERS))  # of a passage
     enough = int(_MARGIN * _POINTS_PER_CENTROID * _centroids_for(tokens * passages) / tokens)

@@ -2,8 +2,10 @@
 
 import hashlib
 import re
+import sqlite3
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.rows import Record, Shape, as_id, exists, folded, located, problem, read_rows, rows_in_memory
-from polyqa.base.text import counted
+from polyqa.base.text import counted, well_formed
 from polyqa.base.values import MetadataValue, Passage
 
 CorpusSource = str | Path | Iterable[Passage | Mapping[str, Any] | str]
@@ -160,6 +162,14 @@ class Corpus:
             without = f", only {counted(self.empty, 'row')} without a text" if self.empty else ""
             raise PolyqaError(f"{self.name} holds no passage{without}; there is nothing to index.")
 
+    def distinct(self, ids: str | Path = ":memory:") -> Iterator[Passage]:
+        """Yield the passages without those that repeat another; see `distinct`."""
+        passages = 0
+        for passage in distinct(self.placed(), ids):
+            passages += 1
+            yield passage
+        self.passages, self.repeated = passages, self.passages - passages
+
     def _rows(self) -> Iterator[Record]:
         if not isinstance(self.source, Path):
             return rows_in_memory(self.source, SHAPE, self.split)
@@ -190,7 +200,12 @@ class Corpus:
         if not passage.text.strip():
             return None
         self._metadata = self._metadata or list(passage.metadata)
-        return _checked(record.where, passage)
+        try:
+            f"{passage.pid}{passage.title}{passage.text}".encode()
+        except UnicodeEncodeError as error:
+            what = f"passage {passage.pid!r} holds half a character ({error.reason})"
+            raise PolyqaError(f"{record.where}: {what}.") from error
+        return passage
 
     def summary(self) -> str:
         """Return in one line what was read from which columns, and what was left out."""
@@ -210,14 +225,6 @@ class Corpus:
         """Return in words what was left out."""
         counts = {"empty passage": self.empty, "repeated passage": self.repeated}
         return [f"{counted(number, thing)} left out" for thing, number in counts.items() if number]
-
-
-def _checked(where: str, passage: Passage) -> Passage:
-    try:
-        f"{passage.pid}{passage.title}{passage.text}".encode()
-    except UnicodeEncodeError as error:
-        raise PolyqaError(f"{where}: passage {passage.pid!r} holds half a character ({error.reason}).") from error
-    return passage
 
 
 def _passages_of(record: Record, number: int) -> Iterator[Record]:
@@ -282,18 +289,35 @@ def read_corpus(source: CorpusSource) -> list[Passage]:
         passages share an id. Rows without a text, and those that repeat another, are left out with a warning.
     """
     corpus = as_corpus(source)
-    found: dict[str, tuple[str, Passage]] = {}
-    for where, passage in corpus.placed():
-        if passage.pid not in found:
-            found[passage.pid] = where, passage
-            continue
-        place, earlier = found[passage.pid]
-        if not same_passage(earlier, passage):
-            raise repeated_id(passage.pid, place, where)
-        corpus.repeated += 1
-        corpus.passages -= 1
+    passages = [*corpus.distinct()]
     warn_of_left_out(corpus, source)
-    return [passage for _, passage in found.values()]
+    return passages
+
+
+def distinct(placed: Iterable[tuple[str, Passage]], ids: str | Path = ":memory:") -> Iterator[Passage]:
+    """Yield passages that are given with their places, of those that are the same the first.
+
+    Parameters
+    ----------
+    ids
+        A file for the ids of so many passages that they should not be in memory.
+
+    Raises
+    ------
+    PolyqaError
+        If two different passages share an id.
+    """
+    with closing(sqlite3.connect(ids, check_same_thread=False)) as database:
+        database.execute("PRAGMA journal_mode = OFF")
+        database.execute("CREATE TABLE ids (pid TEXT PRIMARY KEY, place TEXT, content TEXT) WITHOUT ROWID")
+        for where, passage in placed:
+            row = passage.pid, well_formed(where), content_id(passage)
+            if database.execute("INSERT OR IGNORE INTO ids VALUES (?, ?, ?)", row).rowcount:
+                yield passage
+                continue
+            place, content = database.execute("SELECT place, content FROM ids WHERE pid = ?", row[:1]).fetchone()
+            if content != row[2]:
+                raise repeated_id(passage.pid, place, where)
 
 
 def same_passage(a: Passage | None, b: Passage) -> bool:

@@ -119,16 +119,8 @@ def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: 
 def encode_documents(model: Any, texts: Sequence[str], advance: Any = None) -> tuple["torch.Tensor", list[int]]:
     """Return the token vectors of the texts, concatenated in their order, and the lengths.
 
-    Texts of as many tokens share a batch, so that little is spent on padding.
-
-    Parameters
-    ----------
-    model
-        From `load_checkpoint`.
-    texts
-        Rendered passages.
-    advance
-        Called with the number of texts done after each batch.
+    Texts of as many tokens share a batch, so that little is spent on padding. After each, ``advance`` is called with
+    the number of its texts.
 
     Returns
     -------

@@ -5,7 +5,6 @@ manifest says. One from a stranger has the right hash, but may promise what it d
 end the process in compiled code, and a count in a JSON file may ask for more memory than there is.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import file_hash
 from polyqa.base.values import Passage
 
 from .bm25 import BM25Retriever
@@ -31,15 +31,9 @@ BM25 = "bm25"
 SHARDS = "shards"
 _METADATA = "metadata.json"
 _COLBERT_FILES = ("centroids.pt", "buckets.pt", "avg_residual.pt", "ivf.pid.pt", "plan.json")
-BM25_FILES = tuple(
-    f"{BM25}/{name}"
-    for name in (
-        "params.index.json",
-        "vocab.index.json",
-        "data.csc.index.npy",
-        "indices.csc.index.npy",
-        "indptr.csc.index.npy",
-    )
+BM25_FILES = (
+    *(f"{BM25}/{name}.index.json" for name in ("params", "vocab")),
+    *(f"{BM25}/{name}.csc.index.npy" for name in ("data", "indices", "indptr")),
 )
 _UNREADABLE = (
     OSError, EOFError, LookupError, TypeError, ValueError, RuntimeError, AssertionError, UnpicklingError, BadZipFile,
@@ -86,6 +80,11 @@ def read_part(path: Path) -> Any:
         return torch.load(path, weights_only=True)
 
 
+def tokens_of(parts: Iterable[Path]) -> int:
+    """Return how many token vectors parts of an index hold."""
+    return sum(read_part(part / _METADATA)["num_embeddings"] for part in parts)
+
+
 def parts_of(folder: Path, shards: int) -> list[Path]:
     """Return the folders that hold the passages and vectors: that of the index itself, or those of its shards."""
     return [folder] if shards == 1 else [folder / SHARDS / f"{number:04}" for number in range(shards)]
@@ -117,13 +116,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read ``polyqa.json``.
-
-    Raises
-    ------
-    IndexFaultError
-        If there is none, or it is broken or of another format.
-    """
+    """Read ``polyqa.json``; `IndexFaultError` if there is none, or it is broken or of another format."""
     path = folder / MANIFEST
     if not path.is_file():
         raise IndexFaultError(f"{folder} is not a polyqa index: it has no {MANIFEST}.")
@@ -193,7 +186,7 @@ def checksums(folder: Path) -> dict[str, str]:
     """Return the hash of every file of an index but the list of hashes, by name; hidden files have none."""
     paths = [path for part in folders_of(folder) for path in part.iterdir() if path.is_file()]
     names = sorted(path.relative_to(folder).as_posix() for path in paths if not path.name.startswith("."))
-    return {name: _hash(folder / name) for name in names if name != CHECKSUMS}
+    return {name: file_hash(folder / name) for name in names if name != CHECKSUMS}
 
 
 def write_checksums(folder: Path) -> None:
@@ -201,16 +194,11 @@ def write_checksums(folder: Path) -> None:
     (folder / CHECKSUMS).write_text(json.dumps(checksums(folder), indent=1) + "\n", encoding="utf-8")
 
 
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:32]
-
-
 def require_written(folder: Path, names: Iterable[str]) -> None:
     """Raise `IndexFaultError` unless files are those that were written with the index."""
     known: Mapping[str, Any] = read_part(folder / CHECKSUMS)
     with reading(folder):
-        changed = [name for name in names if known[name] != _hash(folder / name)]
+        changed = [name for name in names if known[name] != file_hash(folder / name)]
     if changed:
         raise IndexFaultError(f"{folder / changed[0]} is damaged: it is not as it was written. Build the index again.")
 
@@ -218,16 +206,8 @@ def require_written(folder: Path, names: Iterable[str]) -> None:
 def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int], tokens: int) -> None:
     """Raise `IndexFaultError` unless the files of token vectors agree with each other, the manifest and the passages.
 
-    Parameters
-    ----------
-    folder
-        Of the index.
-    parts
-        The folders that hold its token vectors, which must have the same centroids.
-    positions
-        How many passages each part holds.
-    tokens
-        How many token vectors they hold together.
+    ``positions`` says how many passages each part holds, ``tokens`` how many token vectors they hold together; the
+    parts must have the same centroids.
     """
     held = [_require_part(part, count) for part, count in zip(parts, positions, strict=True)]
     if tokens != sum(held):
@@ -235,7 +215,7 @@ def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int
             f"The index at {folder} is corrupt: its vectors do not match its passages. Build it again."
         )
     for name in ("centroids.pt", "buckets.pt"):
-        if len({_hash(part / name) for part in parts}) > 1:
+        if len({file_hash(part / name) for part in parts}) > 1:
             raise IndexFaultError(
                 f"The shards of the index at {folder} are of different builds: {name}. Build it again."
             )
@@ -275,22 +255,11 @@ def _require_part(folder: Path, positions: int) -> int:
 
 
 def require_terms(folder: Path, scores: Mapping[str, Any], terms: Iterable[int], passages: int) -> None:
-    """Raise `IndexFaultError` if a number in BM25's matrix of terms and passages points nowhere.
-
-    Parameters
-    ----------
-    scores
-        Of a `bm25s.BM25`: ``data``, ``indices``, ``indptr`` and ``num_docs``.
-    terms
-        Numbers of its terms.
-    """
+    """Raise `IndexFaultError` if a number in BM25's matrix of terms and passages, or of a term, points nowhere."""
     with reading(folder / BM25):
         values, rows, starts = scores["data"], scores["indices"], scores["indptr"]
-        whole = (
-            len(values) == len(rows) == int(starts[-1])
-            and int(starts[0]) == 0
-            and bool((starts[1:] >= starts[:-1]).all())
-        )
+        ascending = int(starts[0]) == 0 and bool((starts[1:] >= starts[:-1]).all())
+        whole = ascending and len(values) == len(rows) == int(starts[-1])
         inside = not len(rows) or 0 <= int(rows.min()) <= int(rows.max()) < passages
         known = all(0 <= term < len(starts) - 1 for term in terms)
         if not (whole and inside and known and scores["num_docs"] == passages):

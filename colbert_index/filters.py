@@ -51,15 +51,15 @@ class Filter(NamedTuple):
     def matching(self, passages: Sequence[Passage | None]) -> NDArray[np.bool_]:
         """Return which passages fulfil the condition, shape (len(passages),); removed ones do not.
 
-        Raises
-        ------
-        PolyqaError
-            If the condition is no expression, names an unknown column, or asks for what is not allowed.
+        `PolyqaError` if it is no expression, names an unknown column, or asks for what is not allowed.
         """
         expression = self._expression()
         columns = self._named()
         keys = [name.lower() for name in columns]
-        table = ", ".join(f"{_quoted(name)} {_affinity(kind)}" for name, kind in columns.items())
+        # How a column's values compare with a literal of another type.
+        table = ", ".join(
+            f"{_quoted(name)} {'TEXT' if kind == 'text' else 'NUMERIC'}" for name, kind in columns.items()
+        )
         with closing(sqlite3.connect(":memory:")) as database:
             try:
                 database.execute(f"CREATE TABLE passages ({table})")
@@ -178,11 +178,6 @@ def _column_kind(kinds: set[str]) -> Kind:
     if kinds <= {"text", "numeral"}:
         return "text"
     return "boolean" if kinds == {"boolean"} else "mixed"
-
-
-def _affinity(kind: str) -> str:
-    """Return how SQLite compares a column's values with a literal of another type."""
-    return "TEXT" if kind == "text" else "NUMERIC"
 
 
 def _quoted(name: str) -> str:

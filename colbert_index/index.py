@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,20 +51,6 @@ _QUERIES = 1_000
 _CORES = os.cpu_count() or 1
 _SCORING = threading.BoundedSemaphore(_CORES)
 """Held while passages are scored: more threads than cores take the cache and the cores from each other."""
-T = TypeVar("T")
-
-
-def each_query(function: Callable[[NDArray[np.float32]], T], queries: Sequence[NDArray[np.float32]]) -> list[T]:
-    """Return what a search returns for each query, several at once in threads."""
-
-    def search(query: NDArray[np.float32]) -> T:
-        with _SCORING:
-            return function(query)
-
-    if len(queries) == 1:
-        return [search(queries[0])]
-    with ThreadPoolExecutor(min(len(queries), _CORES)) as pool:
-        return list(pool.map(search, queries))
 
 
 class ColBERTIndex(Shared, Ranks):
@@ -332,9 +318,18 @@ class ColBERTIndex(Shared, Ranks):
         return results
 
     def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Ranking]:
-        """Return the best passages of each query, which is given by its token vectors."""
-        selection = Selection.of(self._allowed, k, self.search_settings)
-        rows = each_query(lambda query: self.token_vectors.search(query, k, self.search_settings, selection), queries)
+        """Return the best passages of each query, which is given by its token vectors; several at once in threads."""
+        vectors, selection = self.token_vectors, Selection.of(self._allowed, k, self.search_settings)
+
+        def search(query: NDArray[np.float32]) -> list[tuple[int, float]]:
+            with _SCORING:
+                return vectors.search(query, k, self.search_settings, selection)
+
+        if len(queries) == 1:
+            rows = [search(queries[0])]
+        else:
+            with ThreadPoolExecutor(min(len(queries), _CORES)) as pool:
+                rows = list(pool.map(search, queries))
         rankings = ([(self.positions[position], score) for position, score in row] for row in rows)
         return [[(passage, score) for passage, score in row if passage is not None] for row in rankings]
 

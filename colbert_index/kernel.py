@@ -69,17 +69,9 @@ def library_path() -> Path:
 
 
 def compile_kernel(report: Callable[[str], None] = lambda _: None) -> None:
-    """Compile the search if it is not, in about three seconds.
+    """Compile the search if it is not, in about three seconds; ``report`` is then called with a line.
 
-    Parameters
-    ----------
-    report
-        Called with a line if there is something to compile.
-
-    Raises
-    ------
-    PolyqaError
-        If there is no C++ compiler, or it fails.
+    `PolyqaError` if there is no C++ compiler, or it fails.
     """
     library = library_path()
     if library.is_file():

@@ -39,15 +39,7 @@ def token_counts(tokenizer: "Tokenizer", texts: Sequence[str]) -> list[int]:
 
 
 class LengthCheck:
-    """Counts the passages that are longer than what an index reads, and warns of them.
-
-    Parameters
-    ----------
-    location
-        The folder of the checkpoint.
-    doc_maxlen
-        Tokens of a passage that are indexed.
-    """
+    """Counts the passages that are longer than an index with the checkpoint in a folder reads, and warns of them."""
 
     def __init__(self, location: str, doc_maxlen: int) -> None:
         self.limit = doc_maxlen - SPECIAL_TOKENS

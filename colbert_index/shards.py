@@ -5,14 +5,11 @@ finished lie in a folder of their own beside the index (``.NAME.shards``) until 
 goes on with them, if the passages, the checkpoint and the settings are the same.
 """
 
-import hashlib
 import json
 import shutil
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +21,8 @@ from polyqa.base.values import Passage
 from polyqa.models import Encoder
 
 from .compressing import sampled, train_codec, write_vectors
-from .corpus import Corpus, CorpusSource, as_corpus, repeated_id, same_passage, warn_of_left_out
-from .files import VECTORS, parts_of, passage_line, read_part, read_passages, write_texts
+from .corpus import CorpusSource, as_corpus, warn_of_left_out
+from .files import VECTORS, parts_of, passage_line, read_passages, write_texts
 from .filters import ColumnKinds, Kind
 from .settings import IndexSettings, fingerprint
 from .stages import Stages
@@ -38,20 +35,10 @@ _TEXTS, _CODEC = "texts", "codec"
 
 @dataclass(frozen=True)
 class Part:
-    """What is to be written, and how.
+    """What is to be written into an empty folder: with the ColBERT checkpoint at a location, and the index's settings.
 
-    Attributes
-    ----------
-    folder
-        Where to, an empty folder.
-    location
-        The folder of the ColBERT checkpoint.
-    settings
-        Of the index.
-    encoder
-        Name of the sentence encoder whose vectors are stored, if any.
-    codec
-        The folder of the trained centroids; if ``None``, the part trains its own.
+    If there is a name of a sentence encoder, its vectors are stored, too. If there is no folder of a ``codec``, the
+    part trains centroids of its own.
     """
 
     folder: Path
@@ -61,27 +48,18 @@ class Part:
     codec: Path | None = None
 
 
-@dataclass(frozen=True)
-class Built:
-    """How many passages and token vectors a part has."""
-
-    passages: int
-    tokens: int
-
-
-Run = Callable[[Sequence[Part]], Iterable[Built]]
+Run = Callable[[Sequence[Part]], Iterable[int]]
 """Has every part built somewhere by `build_shard`; yields what that returns as it comes, in any order."""
 
 
-def write_part(part: Part, passages: Sequence[Passage], bars: Stages, *, encoder: Encoder | None = None) -> Built:
+def write_part(part: Part, passages: Sequence[Passage], bars: Stages, encoder: Encoder | None) -> None:
     """Write vectors, passages and terms of a part; ``encoder`` is the part's, if it is loaded already."""
     texts = [passage.indexed_text for passage in passages]
-    tokens = write_vectors(texts, part.folder, part.location, part.settings, bars, codec=part.codec)
+    write_vectors(texts, part.folder, part.location, part.settings, bars, codec=part.codec)
     if part.encoder is not None:
         np.save(part.folder / VECTORS, _sentence_vectors(texts, encoder or Encoder(part.encoder), bars))
     with bars.stage("writing passages and terms"):
         write_texts(part.folder, passages)
-    return Built(len(passages), tokens)
 
 
 def _sentence_vectors(texts: Sequence[str], encoder: Encoder, bars: Stages) -> NDArray[np.float16]:
@@ -113,17 +91,10 @@ def build_shards(
     run: Run | None,
     encoder: Encoder | None,
     watch: Callable[[Iterable[Passage]], Iterable[Passage]],
-) -> tuple[int, int, str, dict[str, Kind]]:
+) -> tuple[int, str, dict[str, Kind]]:
     """Write all shards into the folder of a part that stands for the whole index; ``watch`` sees the passages pass.
 
-    Returns
-    -------
-    passages, tokens : int
-        How many there are.
-    fingerprint : str
-        See `settings.fingerprint`.
-    columns : dict
-        See `settings.Manifest`.
+    Return how many passages there are, their fingerprint and the columns of their metadata, see `settings.Manifest`.
     """
     home = shards_home(index.resolve())
     require_no_links(home)
@@ -153,14 +124,13 @@ def build_shards(
     else:
         with bars.stage("building shards", spooled.count, "passage") as advance:
             advance(spooled.count * (1 - len(left) / shards))
-            for built in run(left):
-                advance(built.passages)
-    tokens = sum(read_part(shard.folder / "metadata.json")["num_embeddings"] for shard in parts)
+            for passages in run(left):
+                advance(passages)
     for shard, place in zip(parts, parts_of(part.folder, shards), strict=True):
         place.parent.mkdir(exist_ok=True)
         shard.folder.rename(place)
     shutil.rmtree(home)
-    return spooled.count, tokens, content_hash, spooled.columns
+    return spooled.count, content_hash, spooled.columns
 
 
 def _keep_only(home: Path, build: str) -> None:
@@ -175,18 +145,18 @@ def _keep_only(home: Path, build: str) -> None:
     write_atomically(state, build.encode())
 
 
-def build_shard(part: Part, bars: Stages = Stages(), encoder: Encoder | None = None) -> Built:
-    """Build one shard, from its file of passages; it lies in its place when it is whole."""
+def build_shard(part: Part, bars: Stages = Stages(), encoder: Encoder | None = None) -> int:
+    """Build one shard, from its file of passages, and return how many these are; it lies in its place when whole."""
     passages = _read(part.folder.parent / _TEXTS / f"{part.folder.name}.jsonl")
     draft = part.folder.with_name(f".{part.folder.name}")
     shutil.rmtree(draft, ignore_errors=True)  # of a worker that was lost
     draft.mkdir()
-    built = write_part(replace(part, folder=draft), passages, bars, encoder=encoder)
+    write_part(replace(part, folder=draft), passages, bars, encoder)
     draft.rename(part.folder)
-    return built
+    return len(passages)
 
 
-def shard_builder() -> Callable[[Part], Built]:
+def shard_builder() -> Callable[[Part], int]:
     """Return `build_shard`; called in every worker of a cluster."""
     return build_shard
 
@@ -195,12 +165,7 @@ def shard_builder() -> Callable[[Part], Built]:
 class Spool:
     """The files of the shards, to which the passages of the corpus are dealt in turn.
 
-    Attributes
-    ----------
-    count, characters
-        How many the corpus has; the latter of all indexed texts together.
-    columns
-        See `settings.Manifest`.
+    The characters are those of all indexed texts together; for the columns see `settings.Manifest`.
     """
 
     files: tuple[Path, ...]
@@ -227,71 +192,22 @@ def _read(file: Path) -> list[Passage]:
 
 
 def spool(corpus: CorpusSource, folder: Path, shards: int, bars: Stages) -> Spool:
-    """Read a corpus, check it, and deal it out.
-
-    Raises
-    ------
-    PolyqaError
-        If the corpus is faulty (see `read_corpus`), or has fewer passages than there are shards.
-    """
+    """Read a corpus, check it (see `read_corpus`), and deal it out; there must be a passage for each shard."""
     folder.mkdir(parents=True)
     files = tuple(folder / f"{number:04}.jsonl" for number in range(shards))
-    hashes, kinds, count, characters = array("Q"), ColumnKinds(), 0, 0
-    read = as_corpus(corpus)
+    kinds, count, characters = ColumnKinds(), 0, 0
+    read, ids = as_corpus(corpus), folder / "ids.sqlite"
     with ExitStack() as opened, bars.stage("reading the corpus") as advance:
         streams = [opened.enter_context(file.open("w", encoding="utf-8")) for file in files]
-        for passage in read:
+        for passage in read.distinct(ids):
             streams[count % shards].write(passage_line(passage))
-            hashes.append(_hash(passage.pid))
             kinds.add(passage)
             count += 1
             characters += len(passage.indexed_text)
             if count % _READ_AT_ONCE == 0:
                 advance(_READ_AT_ONCE)
+    ids.unlink()
     if count < shards:
         raise PolyqaError(f"{count} passages make no {shards} shards; leave out --shards, or ask for fewer.")
-    spooled = Spool(files, count, characters, kinds.columns)
-    ordered = np.sort(np.frombuffer(hashes, dtype=np.uint64))
-    spooled = _without_repeated(spooled, set(ordered[1:][ordered[1:] == ordered[:-1]].tolist()), read)
     warn_of_left_out(read, corpus)
-    return spooled
-
-
-def _hash(pid: str) -> int:
-    return int.from_bytes(hashlib.blake2b(pid.encode(), digest_size=8).digest())
-
-
-def _without_repeated(spooled: Spool, twice: set[int], corpus: Corpus) -> Spool:
-    """Leave out passages that repeat others; the files are read again only if two ids have the same hash, of ``twice``.
-
-    Raises
-    ------
-    PolyqaError
-        If two passages differ and have the same id.
-    """
-    shards = len(spooled.files)
-    found: dict[str, list[tuple[int, Passage]]] = {}
-    for shard, file in enumerate(spooled.files if twice else ()):
-        for line, passage in enumerate(_read(file)):
-            if _hash(passage.pid) in twice:
-                found.setdefault(passage.pid, []).append((line * shards + shard, passage))
-    repeated: set[int] = set()
-    for same in found.values():
-        (first, earlier), *others = sorted(same, key=lambda one: one[0])
-        for number, passage in others:
-            if not same_passage(earlier, passage):
-                raise repeated_id(passage.pid, _place(corpus, first), _place(corpus, number))
-            repeated.add(number)
-    for shard, file in enumerate(spooled.files if repeated else ()):
-        kept = [one for line, one in enumerate(_read(file)) if line * shards + shard not in repeated]
-        file.write_text("".join(map(passage_line, kept)), encoding="utf-8")
-    corpus.repeated, corpus.passages = len(repeated), corpus.passages - len(repeated)
-    lost = sum(len(one.indexed_text) for same in found.values() for number, one in same if number in repeated)
-    return replace(spooled, count=spooled.count - len(repeated), characters=spooled.characters - lost)
-
-
-def _place(corpus: Corpus, number: int) -> str:
-    """Return where a passage stands; of what cannot be read again its number."""
-    if isinstance(corpus.source, Path):
-        return next(islice(corpus.placed(), number, None))[0]
-    return f"passage {number + 1}"
+    return Spool(files, count, characters, kinds.columns)

@@ -13,12 +13,7 @@ Advance = Callable[[float], None]
 class Stages:
     """Shows stages, one below the other; where there is no terminal each is a line when it begins.
 
-    Parameters
-    ----------
-    bars
-        A `rich.progress.Progress` with the field ``count``, or ``None`` if nothing is drawn.
-    say
-        Takes a line when a stage begins; ``None`` says nothing.
+    The bars are a `rich.progress.Progress` with the field ``count``.
     """
 
     def __init__(self, bars: Any = None, say: Callable[[str], object] | None = None) -> None:
@@ -41,14 +36,7 @@ class Stages:
     def stage(self, name: str, total: int | None = None, thing: str = "") -> Iterator[Advance]:
         """Show a stage while the block runs; the context gives what moves it on.
 
-        Parameters
-        ----------
-        name
-            What is done.
-        total
-            How many things there are to do; not given for a stage of which it cannot be told how far it is.
-        thing
-            What one of them is.
+        There is no total of a stage of which it cannot be told how far it is.
         """
         name = f"{self._before}{name}"
         if self._say is not None:

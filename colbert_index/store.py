@@ -23,10 +23,7 @@ def checkpoint_home() -> Path:
 def index_path(name_or_path: str | Path) -> Path:
     """Return the folder of an index: a bare name lies in `index_home`, anything else is a path.
 
-    Raises
-    ------
-    PolyqaError
-        If a bare name holds characters that do not belong into a folder name.
+    `PolyqaError` if a bare name holds characters that do not belong into a folder name.
     """
     if isinstance(name_or_path, Path) or os.sep in name_or_path:
         try:

@@ -26,10 +26,7 @@ _NAMED = TypeAdapter(dict[str, str])
 def trust(manifest: Manifest) -> list[str]:
     """Trust the models that a manifest names, as they are now; return their names.
 
-    Raises
-    ------
-    PolyqaError
-        If the checkpoint is not there, would run code of its own, or is another one than the manifest's.
+    `PolyqaError` if the checkpoint is not there, would run code of its own, or is another one than the manifest's.
     """
     foreign = _foreign_models(manifest)
     if manifest.checkpoint in foreign:
@@ -44,10 +41,7 @@ def trust(manifest: Manifest) -> list[str]:
 def trusted_checkpoint(manifest: Manifest, index: Path) -> str:
     """Return the folder of an index's checkpoint.
 
-    Raises
-    ------
-    PolyqaError
-        If nobody on this machine has named the checkpoint, or its files are not those that the index was made with.
+    `PolyqaError` if nobody on this machine has named it, or its files are not those that the index was made with.
     """
     _require_trusted(manifest, manifest.checkpoint, index)
     return _location(manifest)

@@ -35,6 +35,7 @@ from .files import (
     parts_of,
     read_part,
     scrub_metadata,
+    tokens_of,
     write_checksums,
     write_manifest,
     write_texts,
@@ -230,7 +231,7 @@ def _rewrite(index: ColBERTIndex, changes: Mapping[int, _Change]) -> ColBERTInde
         manifest = index.manifest.model_copy(
             update={
                 "passages": sum(passage is not None for passage in positions),
-                "tokens": sum(read_part(part / "metadata.json")["num_embeddings"] for part in parts),
+                "tokens": tokens_of(parts),
                 "fingerprint": fingerprint(positions, index.manifest.checkpoint_hash, index.settings, len(parts)),
                 "shards": len(parts),
                 "columns": ColumnKinds(positions).columns,

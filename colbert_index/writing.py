@@ -13,17 +13,13 @@ _BUILDING = ".building-"
 
 
 @contextmanager
-def one_writer(target: Path) -> Iterator[Path]:
+def one_writer(target: Path, *, patience: float = 1.0) -> Iterator[Path]:
     """Yield an empty folder beside ``target``, to fill and to move; no other process writes to ``target`` meanwhile.
 
-    What killed processes left beside it is removed, be it of this target or of another.
-
-    Raises
-    ------
-    PolyqaError
-        If another process is writing there.
+    What killed processes left beside it is removed, be it of this target or of another. `PolyqaError` if another
+    process is writing there; for ``patience`` see `locked`.
     """
-    with locked(_lock(target), target):
+    with locked(_lock(target), target, patience=patience):
         _remove_leftovers(target)
         work = target.parent / f".{target.name}{_BUILDING}{os.getpid()}"
         work.mkdir()

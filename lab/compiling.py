@@ -14,7 +14,9 @@ answers (``years``), as somebody may want them who labels questions otherwise th
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated
 
 import dspy
@@ -22,7 +24,6 @@ import typer
 
 import polyqa
 from polyqa.base.text import p_text
-from polyqa.base.values import Passage
 from polyqa.compiling import make_plan
 from polyqa.evaluating import evaluate
 from polyqa.evaluation.comparison import compare_runs
@@ -70,20 +71,6 @@ def tables(compared: Sequence[Compared]) -> dict[str, Table]:
     return {"recipes": recipes, "clauses": clauses} if rows else {"recipes": recipes}
 
 
-class Remembered:
-    """A retriever that searches for a question once: the compilations of a set all ask the same questions."""
-
-    def __init__(self, retriever: object) -> None:
-        self.retriever = retriever
-        self._found: dict[tuple[str, int], list[Passage]] = {}
-
-    def search(self, query: str, k: int) -> list[Passage]:
-        """Return what the retriever finds."""
-        if (query, k) not in self._found:
-            self._found[query, k] = self.retriever.search(query, k)  # type: ignore[attr-defined]
-        return self._found[query, k]
-
-
 def _tried(task: type[dspy.Signature], train: Sequence[Question]) -> list[Candidate]:
     """Return the library's clauses and those of the labels."""
     return list(dict.fromkeys([*candidates_for(task), *fitted(candidates_for(task), train)]))
@@ -108,7 +95,8 @@ def measure(
     """
     (label, index, metric), (train, dev, test) = SETS[name], parts
     ready = polyqa.load(program, index=index)
-    ready.retriever = Remembered(ready.retriever)
+    # The compilations of a set all ask the same questions: each is searched for once.
+    ready.retriever = SimpleNamespace(search=cache(ready.retriever.search))
     models = Models(lm="polyqa/extractive", judge=None)
 
     def run(chosen: dspy.Module, questions: Sequence[Question], folder: str) -> Run:

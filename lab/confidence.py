@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import dspy
@@ -19,7 +20,6 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from polyqa.base.values import Passage
 from polyqa.colbert_index import BiEncoderReranker
 from polyqa.confidence import WEIGHTS, signs
 from polyqa.language_models import language_model, shared_encoder, shared_reader
@@ -38,21 +38,6 @@ FEATURES = tuple(WEIGHTS)
 @app.callback()
 def commands() -> None:
     """Fit how sure a reading is."""
-
-
-class Everything:
-    """Finds all passages of a corpus that is so small that the reranker can read all of it."""
-
-    def __init__(self, passages: tuple[Passage, ...]) -> None:
-        self.passages = passages
-
-    def search(self, query: str, k: int = 10) -> list[Passage]:
-        """Return all passages."""
-        return list(self.passages)
-
-    def search_many(self, queries: list[str], k: int = 10) -> list[list[Passage]]:
-        """Return all passages for each query."""
-        return [self.search(query, k) for query in queries]
 
 
 @app.command()
@@ -74,7 +59,9 @@ def collect(
         for corpus, asked in turns:
             if (corpus.name, asked.question) in done:
                 continue
-            asker.retriever, asker.reranker = Everything(corpus.passages), BiEncoderReranker(shared_encoder())
+            # A corpus is so small that the reranker can read all of it.
+            asker.retriever = SimpleNamespace(search=lambda query, k, found=corpus.passages: list(found))
+            asker.reranker = BiEncoderReranker(shared_encoder())
             prediction = asker(question=asked.question)
             lines.write(json.dumps(_line(corpus, asked, prediction, reader), ensure_ascii=False) + "\n")
             lines.flush()

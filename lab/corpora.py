@@ -19,7 +19,10 @@ from polyqa.base.values import Passage
 from polyqa.colbert_index import read_corpus
 from polyqa.evaluation.homonyms import corpus_path
 from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.gold import Question
 from polyqa.metrics.text import names_and_numbers
+
+from .training.squad import Example, read_squad
 
 OTHER, REMOVED, SWAPPED, WRITTEN = "other", "removed", "swapped", "written"
 
@@ -121,48 +124,42 @@ def _once(answers: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 
 def _homonyms() -> list[Item]:
-    passages = {passage.pid: passage for passage in read_corpus(corpus_path())}
+    asked = load_questions("homonyms/train")
+    return _cited(asked, corpus_path(), [[reading.pid for reading in one.readings if reading.pid] for one in asked])
+
+
+def _cited(questions: Sequence[Question], corpus: Path, pids: Sequence[Sequence[str]]) -> list[Item]:
+    passages = {passage.pid: passage for passage in read_corpus(corpus)}
     return [
         Item(
-            one.question,
-            _once(reading.short_answers for reading in one.readings),
-            tuple(passages[reading.pid] for reading in one.readings if reading.pid),
+            one.question, _once(reading.short_answers for reading in one.readings), tuple(passages[pid] for pid in own)
         )
-        for one in load_questions("homonyms/train")
+        for one, own in zip(questions, pids, strict=True)
     ]
 
 
-def _paragraphs(path: Path) -> Iterator[tuple[str, Passage, dict[str, Any]]]:
-    for article in json.loads(path.read_bytes())["data"]:
-        for number, paragraph in enumerate(article["paragraphs"]):
-            title, _, text = paragraph["context"].rpartition("\n\n")
-            about = title.partition("\n")[0] or ("" if "?" in article["title"] else article["title"].replace("_", " "))
-            passage = Passage(pid=f"{article['title']}-{number}", title=about, text=text)
-            for asked in paragraph["qas"]:
-                yield article["title"], passage, asked
-
-
-def _aliases(asked: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(one["text"] for one in asked["answers"]))
+def _passage(example: Example) -> Passage:
+    heading, _, text = example.context.rpartition("\n\n")
+    about = heading.partition("\n")[0] or ("" if "?" in example.title else example.title.replace("_", " "))
+    return Passage(pid=f"{example.article} {example.context}", title=about, text=text)
 
 
 def _squad(path: Path) -> list[Item]:
-    asked = (one for one in _paragraphs(path) if not one[2]["is_impossible"])
-    return [Item(own["question"], _aliases(own), (passage,)) for _, passage, own in asked]
+    return [Item(one.question, _once([one.texts]), (_passage(one),)) for one in read_squad(path) if one.answers]
 
 
 def _squad_impossible(path: Path) -> list[str]:
-    return [asked["question"] for _, _, asked in _paragraphs(path) if asked["is_impossible"]]
+    return [one.question for one in read_squad(path) if not one.answers]
 
 
 def _asqa(path: Path) -> list[Item]:
-    found: dict[str, list[tuple[Passage, tuple[str, ...]]]] = {}
-    for question, passage, asked in _paragraphs(path):
-        found.setdefault(question, []).append((passage, _aliases(asked)))
+    found: dict[str, list[Example]] = {}
+    for one in read_squad(path):
+        found.setdefault(one.title, []).append(one)
     return [
-        Item(question, answers, tuple({passage.pid: passage for passage, _ in pairs}.values()))
-        for question, pairs in found.items()
-        if (answers := _once(aliases for _, aliases in pairs))
+        Item(question, answers, tuple({one.context: _passage(one) for one in examples}.values()))
+        for question, examples in found.items()
+        if (answers := _once(one.texts for one in examples))
     ]
 
 
@@ -181,15 +178,9 @@ def _json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _ramdocs(folder: Path) -> list[Item]:
-    passages = {one.pid: one for one in read_corpus(folder / "corpus.jsonl")}
-    return [
-        Item(
-            one.question,
-            _once(reading.short_answers for reading in one.readings),
-            tuple(passages[text.pid] for text in one.documents if text.kind != "misinfo"),
-        )
-        for one in load_questions(folder / "open250.json")
-    ]
+    asked = load_questions(folder / "open250.json")
+    pids = [[text.pid for text in one.documents if text.kind != "misinfo"] for one in asked]
+    return _cited(asked, folder / "corpus.jsonl", pids)
 
 
 def _situated(folder: Path) -> list[str]:

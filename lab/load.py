@@ -103,9 +103,9 @@ def measure(questions: int, clients: int, files: int, *, flood: int = 0) -> Load
             watching = threading.Thread(target=load.watch, args=(process, ended))
             watching.start()
             try:
-                load.statuses = asyncio.run(crowd(base, asked, clients))[1]
+                load.statuses = asyncio.run(crowd(base, asked, clients))
                 _flood(base, flood)
-                load.recovered = asyncio.run(crowd(base, asked[:1], 1))[1][200] == 1
+                load.recovered = asyncio.run(crowd(base, asked[:1], 1))[200] == 1
             finally:
                 ended.set()
                 watching.join()

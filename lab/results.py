@@ -1,7 +1,6 @@
 """Summaries of runs and of measurements, kept in `lab/results/` as the source of the figures in the documents."""
 
 import datetime
-import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +30,6 @@ Item = TypeVar("Item")
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Also store the measurement, for the documents.")]
 Program = Annotated[str, typer.Option(help="Name of the program.")]
 Programs = Annotated[list[str] | None, typer.Option("--program", help="A program; repeat for more. Default: all.")]
-Index = Annotated[str, typer.Option(help="Name or path of the index.")]
 Questions = Annotated[str, typer.Option(help="Questions, as for polyqa evaluate.")]
 Seed = Annotated[int, typer.Option(help="Of everything that is drawn.")]
 
@@ -137,11 +135,6 @@ def merged(tables: Mapping[str, Table], before: Mapping[str, Table]) -> dict[str
 def read_measured(name: str) -> Measured:
     """Read the measurement of that name."""
     return Measured.model_validate_json((HOME / f"{name}.json").read_bytes())
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 class Change(Part):

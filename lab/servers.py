@@ -1,10 +1,4 @@
-"""Servers that are measured or attacked, and language models' servers that know their replies beforehand.
-
-python -m lab.servers REPLIES SECONDS
-
-REPLIES is a JSON file of replies by `prompt_key`; each takes so long. The server prints its address and ends with its
-standard input. It is a process of its own, so that its work does not slow down the one that is measured.
-"""
+"""Servers that are measured or attacked."""
 
 import asyncio
 import hashlib
@@ -13,23 +7,17 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from statistics import fmean
 from typing import IO, Any
 
-import dspy
 import httpx
 
 from polyqa.base.errors import PolyqaError
-from polyqa.extractive import embedded_lm
-from polyqa.language_models import embedded_engine
 
 Respond = Callable[[BaseHTTPRequestHandler, dict[str, Any]], None]
 
@@ -115,56 +103,6 @@ def _text_of(content: Any) -> str:
     return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
 
-def rehearse(program: dspy.Module, question: str) -> list[dict[str, Any]]:
-    """Ask a question of the embedded engine; return its calls as ``history`` of a `dspy.LM` has them."""
-    lm = embedded_lm(embedded_engine())
-    with dspy.context(lm=lm):
-        program(question=question)
-    return list(lm.history)
-
-
-def prepared(program: dspy.Module, questions: Iterable[str]) -> tuple[dict[str, str], float]:
-    """Return the engine's replies to what a program asks, by `prompt_key`, and the mean number of calls.
-
-    The calls are round trips only for a program whose calls wait for each other.
-    """
-    calls = [rehearse(program, question) for question in questions]
-    return {prompt_key(one["messages"]): one["outputs"][0] for own in calls for one in own}, fmean(map(len, calls))
-
-
-def replies_after(replies: Mapping[str, str], latency: float) -> Respond:
-    """Return what replies to a prompt after so many seconds, and with 400 to one that is not known."""
-
-    def respond(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
-        due = time.perf_counter() + latency
-        reply = replies.get(prompt_key(body["messages"]))
-        end = _text_of(body["messages"][-1]["content"])[-200:]
-        message = f"no reply was prepared for the prompt that ends with {end!r}"
-        unknown = {"error": {"message": message, "type": "invalid_request_error"}}
-        answer = unknown if reply is None else completion(body["model"], reply)
-        time.sleep(max(0.0, due - time.perf_counter()))
-        send(handler, 400 if reply is None else 200, json.dumps(answer).encode())
-
-    return respond
-
-
-@contextmanager
-def serving(replies: Mapping[str, str], latency: float) -> Iterator[str]:
-    """Serve replies in a process of its own until the block ends; yield the address of its API."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "replies.json"
-        path.write_text(json.dumps(replies), encoding="utf-8")
-        command = [sys.executable, "-m", "lab.servers", str(path), str(latency)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            try:
-                yield process.stdout.readline().strip()
-            finally:
-                process.stdin.close()
-                process.wait()
-
-
 @contextmanager
 def polyqa_server(
     *words: str,
@@ -211,15 +149,11 @@ def status_of(process: int) -> dict[str, int]:
     return {name: int(value) for name, value in found}
 
 
-async def crowd(base: str, questions: Iterable[str], clients: int) -> tuple[list[float], Counter[int]]:
+async def crowd(base: str, questions: Iterable[str], clients: int) -> Counter[int]:
     """Have clients ask questions, each the next one when its last is answered, and again after a 429.
 
-    Returns
-    -------
-    list of float, Counter of int
-        How long each answer took, in seconds, and how often each status came.
+    Returns how often each status came.
     """
-    took: list[float] = []
     statuses: Counter[int] = Counter()
     left = iter(questions)
     limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
@@ -228,22 +162,12 @@ async def crowd(base: str, questions: Iterable[str], clients: int) -> tuple[list
         for question in left:
             status = 429
             while status == 429:
-                began = time.perf_counter()
                 response = await client.post("/ask", json={"question": question})
                 status = response.status_code
                 statuses[status] += 1
-                if status == 200:
-                    took.append(time.perf_counter() - began)
-                elif status == 429:
+                if status == 429:
                     await asyncio.sleep(float(response.headers["retry-after"]))
 
     async with httpx.AsyncClient(base_url=base, timeout=600, limits=limits) as client:
         await asyncio.gather(*(ask(client) for _ in range(clients)))
-    return took, statuses
-
-
-if __name__ == "__main__":
-    path, seconds = sys.argv[1:]
-    with running(replies_after(json.loads(Path(path).read_text(encoding="utf-8")), float(seconds))) as address:
-        print(f"{address}/v1", flush=True)
-        sys.stdin.read()
+    return statuses

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -283,28 +284,18 @@ def _measure(measure: Measure | None, given: Questions | None) -> Measure:
 
 
 def ready_index(passages: Sequence[Passage], name: str) -> ColBERTIndex:
-    """Return the index of a name that holds exactly these passages; it is built if there is none.
-
-    Raises
-    ------
-    PolyqaError
-        If an index of that name holds other passages.
-    """
+    """Return the index of a name that holds exactly these passages; it is built if there is none."""
     path = index_path(name)
     if not path.exists():
         return build_index(passages, name, encoder=shared_encoder(), progress=shows())
     index = ColBERTIndex(name)
     # In any order: `polyqa index sync` puts what is new behind the rest.
-    if sorted(index.passages, key=_id) != sorted(passages, key=_id):
+    if sorted(index.passages, key=attrgetter("pid")) != sorted(passages, key=attrgetter("pid")):
         raise PolyqaError(
             f"The index {name!r} holds other passages than this corpus. Choose another --out, or, if it was built from "
             f"a folder, bring it up to date: `polyqa index sync {name} FOLDER`."
         )
     return index
-
-
-def _id(passage: Passage) -> str:
-    return passage.pid
 
 
 @dataclass(frozen=True)
@@ -446,12 +437,7 @@ def _shipped_places(program: str, lm: str, out: Path) -> list[Path]:
 
 
 def _shipped(
-    place: Path,
-    made: Made,
-    held_out: Sequence[Question],
-    index: ColBERTIndex,
-    models: Models,
-    threads: int | None,
+    place: Path, made: Made, held_out: Sequence[Question], index: ColBERTIndex, models: Models, threads: int | None
 ) -> Shipped:
     """Evaluate a shipped artifact of the same program."""
     with warnings.catch_warnings():

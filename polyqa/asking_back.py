@@ -105,17 +105,8 @@ def clarification(
 def choice_of(reply: str, asked: Clarification, readings: Sequence[Interpretation] = ()) -> int | None:
     """Return the place of the reading that a reply chooses: by its number, or by words of one choice alone.
 
-    Parameters
-    ----------
-    reply
-        Such as ``2``, ``the second one`` or ``the ship``.
-    asked, readings
-        The question back, and all readings that it was made of, as far as they are known.
-
-    Returns
-    -------
-    int or None
-        ``None`` if the reply names no choice, or several as well.
+    A reply is such as ``2``, ``the second one`` or ``the ship``; ``None`` if it names no choice, or several as well.
+    All ``readings`` that the question back was made of help, if they are known.
     """
     if number := _NUMBER.fullmatch(reply.strip()):
         at = int(number[1]) - 1

@@ -17,7 +17,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -89,21 +88,12 @@ class Workers(Generic[Item, Result]):
         self._busy: Counter[int] = Counter()
         self._lock = threading.Lock()
 
-    def __len__(self) -> int:
-        return len(self.actors)
-
     async def call(self, item: Item) -> Result:
-        """Have the least busy worker work on an item.
-
-        Raises
-        ------
-        PolyqaError
-            If worker after worker is lost over it.
-        """
+        """Have the least busy worker work on an item; a `PolyqaError` if worker after worker is lost over it."""
         import ray
 
         with self._lock:
-            number = min(range(len(self)), key=lambda at: self._busy[at])
+            number = min(range(len(self.actors)), key=lambda at: self._busy[at])
             self._busy[number] += 1
         try:
             result: Result = await self.actors[number].call.remote(item)
@@ -121,10 +111,7 @@ class Workers(Generic[Item, Result]):
     def map(self, items: Iterable[Item]) -> Iterator[Result]:
         """Work on items, one at a time in each worker; yield the results as they come, in any order.
 
-        Raises
-        ------
-        PolyqaError
-            If an item fails, when the items that others work on are finished.
+        If an item fails, a `PolyqaError` is raised when the items that others work on are finished.
         """
         import ray
 
@@ -150,10 +137,7 @@ class Workers(Generic[Item, Result]):
 
 @contextmanager
 def on_ray(
-    make: Callable[[], Callable[[Item], Any]],
-    ray_settings: Ray,
-    *,
-    at_once: int,
+    make: Callable[[], Callable[[Item], Any]], ray_settings: Ray, *, at_once: int
 ) -> Iterator[Workers[Item, Any]]:
     """Give workers on a cluster while the block runs.
 
@@ -195,13 +179,7 @@ def on_ray(
 
 @contextmanager
 def cluster(ray_settings: Ray) -> Iterator[Any]:
-    """Give `ray` while it runs; a cluster that was running before is left running.
-
-    Raises
-    ------
-    PolyqaError
-        If Ray is not installed, or there is no cluster at the address.
-    """
+    """Give `ray` while it runs; a cluster that was running before is left running."""
     needs("ray", extra="ray", for_="Work on a cluster")
     import ray
 
@@ -250,40 +228,14 @@ def _last_line(error: Exception) -> str:
     return (lines[-1] if lines else type(error).__name__)[:300].rstrip(".") + "."
 
 
-@contextmanager
-def programs_on_ray(
-    make: Callable[..., Callable[[Item], Any]],
-    program: str | Path | dspy.Module,
-    settings: Mapping[str, Any],
-    models: Models,
-    *more: Any,
-    ray: Ray,
-    at_once: int,
-) -> Iterator[Workers[Item, Any]]:
-    """Give workers that each load a program by its name, see `on_ray`.
-
-    Parameters
-    ----------
-    make
-        Called in every worker with what `for_workers` returns, and ``more``.
-    """
-    named, travelling, chosen = for_workers(program, settings, models, ray.workers)
-    with on_ray(partial(make, named, travelling, chosen, *more), ray, at_once=at_once) as workers:
-        yield workers
-
-
 def for_workers(
     program: str | Path | dspy.Module, settings: Mapping[str, Any], models: Models, workers: int = 1
 ) -> tuple[str, dict[str, Any], Models]:
     """Return program, settings and models as names and values that travel.
 
     Paths become absolute, as workers run in folders of their own. The language model that DSPy has set here is named.
-    Each worker gets its share of the requests that the provider allows.
-
-    Raises
-    ------
-    PolyqaError
-        If Ray is not installed, or the program or a model is an object, which belongs to this process.
+    Each worker gets its share of the requests that the provider allows. Objects belong to this process: a program or a
+    model that is one is refused.
     """
     needs("ray", extra="ray", for_="Work on a cluster")
     if isinstance(program, dspy.Module):
@@ -300,14 +252,14 @@ def for_workers(
             raise PolyqaError(f"On a cluster each worker makes the models: give {name} by its name, not as an object.")
     places: dict[str, Any] = {name: absolute_recorded(str(model)) for name, model in parts.items() if model is not None}
     named = replace(named, **places)
-    return _absolute(program), {name: _travelling(value) for name, value in settings.items()}, named
-
-
-def _absolute(name: str | Path) -> str:
-    return str(Path(name).absolute()) if Path(name).exists() else str(name)
+    files = {name: Path(settings[name]) for name in ("demos", "questions") if settings.get(name) is not None}
+    given = {name: _travelling(value) for name, value in {**settings, **files}.items()}
+    return _travelling(Path(program)), given, named
 
 
 def _travelling(value: Any) -> Any:
     if isinstance(value, ColBERTIndex) and value.condition is None:
         return str(value.path)
-    return _absolute(value) if isinstance(value, Path) else value
+    # An index without a slash in its name lies in the home of indexes, whatever is here.
+    is_path = isinstance(value, Path) or (isinstance(value, str) and os.sep in value)
+    return str(Path(value).absolute() if Path(value).exists() else value) if is_path else value

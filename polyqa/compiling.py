@@ -187,12 +187,8 @@ def compile(
             compiled = compile_program(student, plan, work)
             test_runs = _test_runs(student, compiled.program, test, plan, models, work) if test else None
         cards = {
-            name: DataCard(
-                source=questions.described,
-                n=len(questions.asked),
-                fingerprint=questions_fingerprint(questions.asked),
-            )
-            for name, questions in data.items()
+            name: DataCard(source=own.described, n=len(own.asked), fingerprint=questions_fingerprint(own.asked))
+            for name, own in data.items()
         }
         card = _card(
             student,
@@ -224,13 +220,7 @@ def compile(
 
 
 def require_free(out: Path) -> None:
-    """Check that a folder may be compiled into: it is new, or a compilation that was stopped goes on there.
-
-    Raises
-    ------
-    PolyqaError
-        If it or something in it is a link, or a result would be replaced.
-    """
+    """Refuse a folder with a link in it, and one whose result would be replaced; a stopped compilation goes on."""
     require_no_links(out)
     if not (out / ".work").exists() and (out / CARD).exists():
         card = read_artifact(out).card
@@ -245,15 +235,8 @@ def _figures(card: Card) -> dict[str, float]:
     figures = {f"spent.{name}": float(value) for name, value in card.spent.model_dump().items()}
     for name, gain in (("dev", card.dev_gain), ("test", card.test_gain)):
         if gain is not None:
-            values = {
-                "before": gain.before.value,
-                "after": gain.after.value,
-                "difference": gain.difference,
-                "low": gain.low,
-                "high": gain.high,
-                "p": gain.p,
-                "n": float(gain.before.n),
-            }
+            values = gain.model_dump(include={"difference", "low", "high", "p"})
+            values |= {"before": gain.before.value, "after": gain.after.value, "n": float(gain.before.n)}
             figures |= {f"{name}.{gain.metric}.{key}": value for key, value in values.items() if value is not None}
     return figures
 
@@ -330,13 +313,7 @@ def make_plan(
     seed: int = 0,
     threads: int | None = None,
 ) -> Plan:
-    """Return how a program is compiled, from names; see `compile`.
-
-    Raises
-    ------
-    PolyqaError
-        If something given is missing, or does not fit.
-    """
+    """Return how a program is compiled, from names; see `compile`, also for its errors."""
     lm = models.answering()
     writer = models.writing(lm)
     chosen = chosen_recipe(recipe, writer)
@@ -356,13 +333,7 @@ def make_plan(
 
 
 def check_program(program: object) -> None:
-    """Check that a program is one that can be compiled.
-
-    Raises
-    ------
-    PolyqaError
-        If it is no name, or compiled already; an unknown name is left to `polyqa.load`.
-    """
+    """Refuse what is no name of a program, or compiled already; an unknown name is left to `polyqa.load`."""
     if not isinstance(program, str):
         raise PolyqaError(
             "An artifact is loaded by the name of a program, so polyqa.compile takes names only. Compile a "

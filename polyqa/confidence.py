@@ -78,24 +78,19 @@ def signs(
     judged = [not said and _stands(one.answer, text) for one, text, said in zip(readings, cited, says, strict=True)]
     to_read = dict.fromkeys(text for text, known in zip(cited, judged, strict=True) if known)
     read = dict(zip(to_read, reader.read([(question, text) for text in to_read], keep=SPANS), strict=True))
-    margins = [
-        _margin(one.answer, read[text]) if known else _UNREAD if said else None
+    margins = [  # in the range in which they were fitted
+        min(max(_margin(one.answer, read[text]), _LEAST_MARGIN), _MOST_MARGIN) if known else _UNREAD if said else None
         for one, text, known, said in zip(readings, cited, judged, says, strict=True)
     ]
     asked = content_words(question)
     return [
-        None if margin is None else Signs(clipped(margin), missing(question, text), share(asked, text))
+        None if margin is None else Signs(margin, missing(question, text), share(asked, text))
         for margin, text in zip(margins, cited, strict=True)
     ]
 
 
 def _stands(answer: str, text: str) -> bool:
     return any(holds(text, part, without_marks) for part in several(answer))
-
-
-def clipped(margin: float) -> float:
-    """Return a margin in the range in which it was fitted."""
-    return min(max(margin, _LEAST_MARGIN), _MOST_MARGIN)
 
 
 def _margin(answer: str, reading: Reading) -> float:

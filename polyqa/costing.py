@@ -38,18 +38,9 @@ class Spread(NamedTuple):
 
 
 class StepCost(NamedTuple):
-    """Means per question of the calls that one predictor makes.
+    """Means per question of the calls that one predictor, the ``step``, makes to a language model.
 
-    Attributes
-    ----------
-    step
-        Name of the predictor.
-    lm
-        The language model that it asks; ``None`` if that is not named.
-    calls, input_tokens, output_tokens
-        Means.
-    dollars
-        ``None`` if the price of the model is not known.
+    ``lm`` is ``None`` if that is not named, and ``dollars`` if its price is not known.
     """
 
     step: str
@@ -223,13 +214,11 @@ def _taken(call: Call, lm: str | None, counting: Tokenizer) -> StepCost:
 
 def _spread_of_dollars(taken: Sequence[Sequence[StepCost]]) -> Spread | None:
     sums = [_sum_if_known([call.dollars for call in one]) for one in taken]
-    known = [dollars for dollars in sums if dollars is not None]
-    return Spread.of(known) if len(known) == len(sums) else None
+    return None if None in sums else Spread.of([one or 0.0 for one in sums])
 
 
 def _sum_if_known(dollars: Sequence[float | None]) -> float | None:
-    known = [one for one in dollars if one is not None]
-    return sum(known) if len(known) == len(dollars) else None
+    return None if None in dollars else sum(one or 0.0 for one in dollars)
 
 
 def _steps(calls: Sequence[StepCost], questions: int) -> list[StepCost]:

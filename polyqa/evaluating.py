@@ -23,35 +23,15 @@ from polyqa.metrics.embedded_judge import EmbeddedJudge
 from polyqa.metrics.gold import Question
 from polyqa.metrics.llm_judge import LLMJudge
 
-from .cluster import Ray, programs_on_ray
-from .language_models import (
-    Models,
-    default_threads,
-    judge_model,
-    shared_encoder,
-    shared_reader,
-    split_address,
-)
+from .cluster import Ray, for_workers, on_ray
+from .language_models import Models, default_threads, judge_model, shared_encoder, shared_reader, split_address
 from .loading import checked_program, default_program, index_of, over_own_documents, warm_up
 from .question_sets import Given, as_questions
 from .tracing import job
 
 
 def make_scorer(models: Models = Models(), *, alce: bool = False) -> Scorer:
-    """Return a scorer.
-
-    Parameters
-    ----------
-    models
-        The reader and the judge, and the limits of the judge's calls.
-    alce
-        Score what ALCE scores.
-
-    Raises
-    ------
-    PolyqaError
-        If the judge needs a key and there is none.
-    """
+    """Return a scorer with the reader and the judge of some models, which scores what ALCE scores if wanted."""
     reader, judge = shared_reader(models.reader), models.judge
     if judge == "embedded":
         judge = EmbeddedJudge(reader, shared_encoder())
@@ -129,15 +109,11 @@ def evaluate(
     with job("evaluate", place.name) as report, ExitStack() as running:
         report.add(parameters=identity.model_dump())
         if ray is not None:
-            workers = programs_on_ray(make_answer, program, settings, models, alce, own, ray=ray, at_once=each)
-            answer = running.enter_context(workers).wait
-        run = run_answers(
-            answer,
-            asked,
-            folder=place,
-            identity=identity,
-            threads=each * (ray.workers if ray else 1),
-        )
+            named = for_workers(program, settings, models, ray.workers)
+            workers = running.enter_context(on_ray(partial(make_answer, *named, alce, own), ray, at_once=each))
+            answer = workers.wait
+        threads = each * (ray.workers if ray else 1)
+        run = run_answers(answer, asked, folder=place, identity=identity, threads=threads)
         report.add(figures=figures_of(run), files=run.path)
     return run
 
@@ -156,7 +132,7 @@ def _answer(program: dspy.Module, question: Question, *, own_documents: bool, **
 
 
 def make_answer(
-    program: str, settings: Mapping[str, Any], models: Models, alce: bool, own_documents: bool = False
+    program: str, settings: Mapping[str, Any], models: Models, alce: bool, own_documents: bool
 ) -> Callable[[Question], Record]:
     """Return what answers and scores a question; called in every worker of a cluster."""
     make, _ = checked_program(program, settings, models.helping())

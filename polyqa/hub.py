@@ -31,18 +31,9 @@ _BAD_TOKEN = "Invalid credentials in Authorization header"
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of repository.
+    """A kind of repository: what messages and the hub call it, and its files, with the most bytes that each may have.
 
-    Attributes
-    ----------
-    title
-        What it is called in messages.
-    repo_type
-        What the hub calls it: model or dataset.
-    limits
-        The names of the files that belong to it, with the most bytes that each may have.
-    required, one_of
-        Names that must all be there, and names of which exactly one must be there.
+    All files that are ``required`` must be there, and exactly one of ``one_of``.
     """
 
     title: str
@@ -257,14 +248,8 @@ def _download(kind: Kind, repo: str, commit: str, names: list[str], folder: Path
 
     with _hub_errors(repo, "pull"):
         try:
-            snapshot_download(
-                repo,
-                repo_type=kind.repo_type,
-                revision=commit,
-                local_dir=folder,
-                allow_patterns=names,
-                library_name="polyqa",
-            )
+            of_repo = {"repo_type": kind.repo_type, "revision": commit, "library_name": "polyqa"}
+            snapshot_download(repo, local_dir=folder, allow_patterns=names, **of_repo)
         except LocalEntryNotFoundError as error:  # says only that the hub gave no answer; its cause says which
             raise error.__cause__ or error from None
     shutil.rmtree(folder / ".cache", ignore_errors=True)  # the client's own notes
@@ -287,13 +272,7 @@ def _require_free(kind: Kind, target: Path, overwrite: bool) -> None:
 
 
 def check(kind: Kind, folder: Path) -> None:
-    """Check the files of a folder as they are checked when they are used.
-
-    Raises
-    ------
-    PolyqaError
-        If they are not what they should be.
-    """
+    """Check the files of a folder as they are checked when they are used."""
     if kind is ARTIFACT:
         artifact = read_artifact(folder)
         check_artifact(artifact)
@@ -326,15 +305,7 @@ def _check_name(repo: str) -> None:
 
 @contextmanager
 def _hub_errors(repo: str, doing: str) -> Iterator[None]:
-    """Turn what the hub's client raises into a `PolyqaError` of one line; a silent hub is not waited for.
-
-    Parameters
-    ----------
-    repo
-        The repository.
-    doing
-        ``pull`` or ``push``: what to do next depends on it.
-    """
+    """Turn what the hub's client raises into a `PolyqaError` of one line; a silent hub is not waited for."""
     import httpx
     from huggingface_hub import constants, errors
     from huggingface_hub.utils import get_session

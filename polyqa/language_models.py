@@ -183,14 +183,12 @@ def shared_encoder(name: str = EMBEDDED_ENCODER) -> Encoder:
     return Encoder(name)
 
 
+_reader = lru_cache(maxsize=2)(Reader)
+
+
 def shared_reader(name: str | SpanReader = EMBEDDED_READER) -> SpanReader:
     """Return the reader of a name, one for all who use it; a reader is returned as it is."""
     return _reader(reader_name(name)) if isinstance(name, str) else name
-
-
-@lru_cache(maxsize=2)
-def _reader(name: str) -> Reader:
-    return Reader(name)
 
 
 def ready_reader(name: str | SpanReader = EMBEDDED_READER) -> SpanReader:
@@ -397,13 +395,7 @@ def _refuse_settings(settings: LMSettings) -> None:
 
 
 def _connection(name: str, api_base: str | None, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return a server's address, and the placeholder that clients want for one without a key.
-
-    Raises
-    ------
-    PolyqaError
-        If the provider's own server needs a key and there is none.
-    """
+    """Return a server's address, and the placeholder that clients want for one without a key."""
     variable = _KEYS.get(name.split("/", 1)[0])
     has_key = variable is None or settings.get("api_key") or os.environ.get(variable)
     if not has_key and not api_base:

@@ -13,18 +13,9 @@ from polyqa.base.files import write_atomically
 
 @dataclass(frozen=True)
 class Lesson:
-    """One notebook.
+    """One notebook, as it was shipped; reading and running it takes so many minutes, without the exercises.
 
-    Attributes
-    ----------
-    number, title
-        What it is called.
-    minutes
-        How long it takes to read and run, without the exercises.
-    learns
-        What one can do afterwards, in a sentence.
-    path
-        The notebook as it was shipped.
+    What one ``learns`` is what one can do afterwards, in a sentence.
     """
 
     number: int
@@ -34,18 +25,9 @@ class Lesson:
     path: Path
 
     def copy_to(self, folder: Path) -> tuple[Path, bool]:
-        """Copy the notebook into a folder, unless a file of its name is there.
+        """Copy the notebook into a folder, and return it there, and whether it is as it was shipped.
 
-        Returns
-        -------
-        tuple
-            The notebook in that folder, and whether it is as it was shipped. A file that is there is never written
-            over: what a student did in it stays.
-
-        Raises
-        ------
-        PolyqaError
-            If there is no such folder, or nothing can be written there.
+        A file that is there is never written over: what a student did in it stays.
         """
         if not folder.is_dir():
             raise PolyqaError(f"There is no folder {folder}; make it, or name another one with --out.")
@@ -56,13 +38,7 @@ class Lesson:
         return copy, True
 
     def markdown(self, *, pictures: bool = False) -> str:
-        """Return the lesson as Markdown: texts, cells, and what these printed.
-
-        Parameters
-        ----------
-        pictures
-            Whether to show pictures and tables as HTML, as a browser does, and not as text.
-        """
+        """Return the lesson as Markdown: texts, cells, and what these printed; with pictures and tables as HTML."""
         cells = json.loads(self.path.read_text(encoding="utf-8"))["cells"]
         return "\n\n".join(part for cell in cells for part in _cell(cell, pictures)) + "\n"
 
@@ -75,26 +51,19 @@ def lessons_home() -> Path:
 
 def lessons() -> list[Lesson]:
     """Return the lessons, in order."""
-    return [_lesson(path) for path in sorted(lessons_home().glob("[0-9][0-9]-*.ipynb"))]
+    shipped = []
+    for path in sorted(lessons_home().glob("[0-9][0-9]-*.ipynb")):
+        about = json.loads(path.read_text(encoding="utf-8"))["metadata"]["polyqa"]
+        shipped.append(Lesson(int(path.name[:2]), about["title"], about["minutes"], about["learns"], path))
+    return shipped
 
 
 def lesson(number: int) -> Lesson:
-    """Return one lesson.
-
-    Raises
-    ------
-    PolyqaError
-        If there is none of that number.
-    """
+    """Return one lesson; a `PolyqaError` if there is none of that number."""
     every = {one.number: one for one in lessons()}
     if number not in every:
         raise PolyqaError(f"There is no lesson {number}; there are {', '.join(map(str, every))}.")
     return every[number]
-
-
-def _lesson(path: Path) -> Lesson:
-    about = json.loads(path.read_text(encoding="utf-8"))["metadata"]["polyqa"]
-    return Lesson(int(path.name[:2]), about["title"], about["minutes"], about["learns"], path)
 
 
 def _cell(cell: Mapping[str, Any], pictures: bool) -> Iterator[str]:

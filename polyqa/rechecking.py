@@ -9,12 +9,13 @@ from typing import Any, Literal
 import dspy
 import numpy as np
 
-from polyqa.artifacts.card import MOST_FAILED, Card, Figure, Gain
+from polyqa.artifacts.card import MOST_FAILED, Card, Figure, Gain, IndexCard
 from polyqa.artifacts.scores import SetScores, read_scores
 from polyqa.artifacts.store import Artifact, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.base.ledger import differences
 from polyqa.base.text import counted
+from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.records import column_scores
@@ -32,6 +33,7 @@ from .loading import index_of, load
 from .question_sets import Given, Questions, as_questions
 
 Outcome = Literal["holds", "lost", "cannot be told"]
+_SAME = 1e-3  # what a card's figures are rounded to
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,6 @@ class Rechecked:
         }
 
 
-_SAME = 1e-3  # what a card's figures are rounded to
-
-
 def recheck(
     artifact: str | Path,
     questions: Given | None = None,
@@ -163,17 +162,12 @@ def recheck(
         program = load(found.path, index=index, helper_lm=models.helping(), strict=False)
     lm = models.answering()
     changed = _changed(card, gain, program, lm, models, asked)
+    given = Questions(asked, name=gain.data.source)
     if folder is None:
-        given = Questions(asked, name=gain.data.source)
         short = run_name(card.name, given, str(lm.model), helper_lm=card.helper_lm)
         folder = Path("runs") / f"{short}--recheck-dspy-{version('dspy')}"
-    run = evaluate(
-        program,
-        Questions(asked, name=gain.data.source),
-        models=replace(models, lm=lm, helper_lm=None, judge=None),
-        folder=folder,
-        threads=threads,
-    )
+    scoring = replace(models, lm=lm, helper_lm=None, judge=None)
+    run = evaluate(program, given, models=scoring, folder=folder, threads=threads)
     column = COLUMNS[gain.metric]
     now: Scores = column_scores(run.records, column.scores)
     same_model = not {"language model", "reader"} & changed.keys()
@@ -227,7 +221,6 @@ def _changed(
     card: Card, gain: Gain, program: dspy.Module, lm: dspy.LM, models: Models, asked: list[Question]
 ) -> dict[str, tuple[Any, Any]]:
     """Return what is not as the card says, each then and now."""
-    opened = index_of(program)
     pairs: dict[str, tuple[Any, Any]] = {
         "DSPy": (card.versions.get("dspy"), version("dspy")),
         "polyqa": (card.versions.get("polyqa"), version("polyqa")),
@@ -237,11 +230,11 @@ def _changed(
         "its settings": (card.lm_settings, {name: value for name, value in sampling(lm).items() if name != "replays"}),
         "helper": (card.helper_lm, names_of(own_lms(program))),
         "reader": (card.reader, shared_reader(models.reader).name),
-        "index": (_index(card), f"{opened.name} ({opened.fingerprint})" if opened else None),
+        "index": (_index(card.index), _index(index_of(program))),
         "questions": (gain.data.fingerprint, questions_fingerprint(asked)),
     }
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _index(card: Card) -> str | None:
-    return f"{card.index.name} ({card.index.fingerprint})" if card.index else None
+def _index(index: IndexCard | ColBERTIndex | None) -> str | None:
+    return None if index is None else f"{index.name} ({index.fingerprint})"

@@ -23,13 +23,7 @@ _REMOTE_AT_ONCE = 64
 
 
 def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()) -> Guard:
-    """Return who may ask a server that listens on an address.
-
-    Raises
-    ------
-    PolyqaError
-        If others could ask without a token, the token is short, or an origin is none.
-    """
+    """Return who may ask a server that listens on an address; others never without a token."""
     local = host in ("127.0.0.1", "localhost", "::1")
     if not local and token is None:
         raise PolyqaError(
@@ -68,17 +62,10 @@ def serve(
     port: int = 8000,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; then finish what runs.
-
-    Raises
-    ------
-    PolyqaError
-        If the address cannot be had.
-    """
+    """Serve until Ctrl-C or SIGTERM; then finish what runs."""
     _bound_threads(limits.at_once)
     bound_cache()
-    listening = _listening(host, port)
-    with listening:
+    with _listening(host, port) as listening:
         shelf.program(*shelf.names(None, None))  # the first question takes no longer than the next
         ready_reader()
         service = Service(shelf, limits)

@@ -8,7 +8,6 @@ from datetime import date
 
 import dspy
 
-from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive.grammar import MONTH
 from polyqa.metrics.text import content_words, ends, names_and_numbers, split_title
@@ -71,7 +70,8 @@ def as_read(question: str, program: dspy.Module) -> AsRead:
         return AsRead(question)
     question, dates = _with_dates(question, index)
     unknown = [word for word in dict.fromkeys(_WORD.findall(question)) if _is_unknown(word, index, reader)]
-    words = _words_of(index.search(question, _LOOKED_AT)) if unknown else Counter[str]()
+    found = index.search(question, _LOOKED_AT) if unknown else []
+    words = Counter(word for one in found for word in {*_WORD.findall(one.indexed_text.lower())})  # and in how many
     nearest = {word: min(_near(word, words), key=lambda one: (-words[one], one), default="") for word in unknown}
     respelled = {word: near.capitalize() if word[0].isupper() else near for word, near in nearest.items() if near}
     mended = _WORD.sub(lambda found: respelled.get(found[0], found[0]), question)
@@ -130,11 +130,6 @@ def _is_unknown(word: str, index: ColBERTIndex, reader: Reader) -> bool:
     return len(word) >= _SHORTEST - 1 and reader.count_tokens(word) > 1 and not index.bm25.search(word, 1)
 
 
-def _words_of(passages: list[Passage]) -> Counter[str]:
-    """Return in how many of the passages each word stands."""
-    return Counter(word for one in passages for word in {*_WORD.findall(one.indexed_text.lower())})
-
-
 def _near(word: str, words: Counter[str]) -> list[str]:
     word = word.lower()
     long = (one for one in words if max(len(one), len(word)) >= _SHORTEST)
@@ -149,8 +144,5 @@ def _one_edit_apart(word: str, other: str) -> bool:
     rest, longer = short[same:], long[same:]
     if len(short) < len(long):
         return rest == longer[1:]
-    return bool(rest) and len(short) == len(long) and (rest[1:] == longer[1:] or _exchanged(rest, longer))
-
-
-def _exchanged(rest: str, other: str) -> bool:
-    return len(rest) > 1 and rest[1] + rest[0] + rest[2:] == other
+    exchanged = rest[1:2] + rest[:1] + rest[2:]
+    return bool(rest) and len(short) == len(long) and (rest[1:] == longer[1:] or exchanged == longer)

@@ -20,13 +20,7 @@ _MOST_PASSAGES = 20
 
 
 class Watch(Listener):
-    """Tells the steps of one question as they end; for `polyqa.lm.recorder.listening`.
-
-    Parameters
-    ----------
-    emit
-        Is told an event ``step`` for each step.
-    """
+    """Tells the steps of one question as they end, as events ``step``; for `polyqa.lm.recorder.listening`."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
@@ -42,9 +36,9 @@ class Watch(Listener):
         elif isinstance(start.instance, Rerank):
             name, kind, title = "rerank", "passages", "Passages compared"
         elif start.predictor:
-            name = start.predictor
-            kind, title = _kind(start.instance.signature)
-            title = title or name.replace("_", " ").capitalize()
+            name, call = start.predictor, kind_of(start.instance.signature)
+            # A signature may be none of polyqa's.
+            kind, title = (call.topic, call.title) if call else ("other", name.replace("_", " ").capitalize())
         else:
             return
         if error is not None and not isinstance(error, Exception):
@@ -69,12 +63,7 @@ class Watch(Listener):
 class Tokens:
     """Tells what a language model writes, as it is written; for ``dspy.context(send_stream=…)``.
 
-    Parameters
-    ----------
-    emit
-        Is told an event ``writing`` with the name of the predictor and the next piece of its reply.
-    program
-        Its predictors have names.
+    An event ``writing`` has the name of the program's predictor and the next piece of its reply.
     """
 
     def __init__(self, emit: Emit, program: dspy.Module) -> None:
@@ -87,12 +76,6 @@ class Tokens:
         text = choices[0].delta.content if choices else None
         if text:
             self._emit("writing", {"name": self._names.get(getattr(chunk, "predict_id", 0), ""), "text": text})
-
-
-def _kind(signature: type[dspy.Signature]) -> tuple[str, str]:
-    """Return the kind of a predictor's step and its title; no title if the signature is none of polyqa's."""
-    call = kind_of(signature)
-    return (call.topic, call.title) if call is not None else ("other", "")
 
 
 def _fields(outputs: Any) -> dict[str, Any]:

@@ -30,11 +30,11 @@ from polyqa.signatures import ReadPassage, TellFindings, VerifyFinding
 
 from .base import CallLimits, RetrievalSettings, RetrievingProgram
 from .citation import LESS_CERTAIN
-from .finding_examples import finding_demos
 from .findings import PROMPTED, READ, Finding, Weights
 from .knn import KNNPredict
 from .passages_read import NONE, READING, answers_in, shown, supported
 from .steps import Steps, ask, ask_all, work
+from .worked_examples import finding_demos
 
 NOTHING_FOUND = "The passages do not answer the question."
 # On 444 questions of eight sets, most over five passages each, two spans of each of five passages, however little the

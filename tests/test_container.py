@@ -13,6 +13,8 @@ import polyqa
 
 ROOT = Path(polyqa.__file__).resolve().parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+COMPOSE_FILE = (ROOT / "compose.yaml").read_text(encoding="utf-8")
+COMPOSE = yaml.safe_load(COMPOSE_FILE)
 
 
 def test_the_image_has_every_room_and_nothing_that_is_not_there() -> None:
@@ -30,8 +32,8 @@ def test_the_image_installs_what_the_project_pins() -> None:
     assert torch in pinned.split()
     assert re.search(r"pip install [^\n]*torch==[^\n]*-c constraints\.txt", DOCKERFILE)
     assert "polyqa setup" in DOCKERFILE
-    texts = DOCKERFILE + (ROOT / "compose.yaml").read_text(encoding="utf-8")
-    named = {extra for names in re.findall(r"EXTRAS[=:] ?([\w,]+)", texts) for extra in names.split(",")}
+    extras = re.findall(r"EXTRAS[=:] ?([\w,]+)", DOCKERFILE + COMPOSE_FILE)
+    named = {extra for names in extras for extra in names.split(",")}
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert {"serve", "questions", "mlflow"} <= named <= project["optional-dependencies"].keys()
 
@@ -45,8 +47,7 @@ def test_nobody_runs_it_as_root_and_its_health_is_looked_at() -> None:
 
 
 def test_compose_wants_a_token_and_listens_on_this_machine_only() -> None:
-    compose = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
-    services = compose["services"]
+    services = COMPOSE["services"]
     own = services["polyqa"]
     assert own["environment"]["POLYQA_TOKEN"].startswith("${POLYQA_TOKEN:?")
     assert all(port.startswith("127.0.0.1:") for one in services.values() for port in one.get("ports", ()))
@@ -56,12 +57,11 @@ def test_compose_wants_a_token_and_listens_on_this_machine_only() -> None:
 
 
 def test_compose_starts_others_only_if_asked_and_keeps_what_they_store() -> None:
-    compose = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
-    others = {name: one for name, one in compose["services"].items() if name != "polyqa"}
+    others = {name: one for name, one in COMPOSE["services"].items() if name != "polyqa"}
     assert {name: one["profiles"] for name, one in others.items()} == {"ollama": ["ollama"], "mlflow": ["mlflow"]}
     assert all(not one["image"].endswith((":latest", "mlflow", "ollama")) for one in others.values())
-    used = {volume.split(":")[0] for one in compose["services"].values() for volume in one["volumes"]}
-    assert used == {*compose["volumes"]}
+    used = {volume.split(":")[0] for one in COMPOSE["services"].values() for volume in one["volumes"]}
+    assert used == {*COMPOSE["volumes"]}
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,7 @@ def test_compose_starts_others_only_if_asked_and_keeps_what_they_store() -> None
 )
 def test_the_command_of_compose_is_one_of_polyqa(given: dict[str, str], tmp_path: Path) -> None:
     """The shell's part of it is run, with an `echo` in the place of the command."""
-    compose = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
-    shell, flag, script = compose["services"]["polyqa"]["command"]
+    shell, flag, script = COMPOSE["services"]["polyqa"]["command"]
     script = script.replace("$$", "$").replace("exec polyqa", "echo polyqa")
     done = subprocess.run(
         [shell, flag, script],

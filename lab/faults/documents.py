@@ -366,14 +366,14 @@ def read_round(home: Path, kinds: Mapping[str, Kind], seed: int) -> tuple[dict[s
         return counts, wrong
 
 
-def attack(count: int, seed: int, kinds: Mapping[str, Kind] = KINDS) -> tuple[Table, list[str], int]:
+def attack(count: int, seed: int) -> tuple[Table, list[str], int]:
     """Read folders until so many hostile files were in them; return the counts, what went wrong, and their number."""
-    counts: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
+    counts: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
     wrong: list[str] = []
     files = rounds = 0
     while files < count and not (rounds and not files):
         with tempfile.TemporaryDirectory() as home:
-            seen, faults = read_round(Path(home), kinds, seed + rounds)
+            seen, faults = read_round(Path(home), KINDS, seed + rounds)
             _remove_deep(Path(home))
         for kind, own in seen.items():
             counts[kind] += own

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from functools import partial
 from io import StringIO
 from itertools import cycle, islice
 from pathlib import Path
@@ -155,12 +154,8 @@ def command(
         base.mkdir()
         write_questions(base)
         for name in only or asked_commands("", timeout):
-            made = partial(_asked_command, name, timeout)
+            made = lambda address, name=name: asked_commands(address, timeout)[name]  # noqa: E731
             table, wrong = attack(base, name, made, failure or list(FAILURES), count, seed)
             typer.echo("\n".join(wrong), err=True)
             tables = merged({"": table}, tables)
             report(f"A server that fails in one of {len(failure or FAILURES)} ways", tables, json_file)
-
-
-def _asked_command(name: str, timeout: float, address: str) -> Command:
-    return asked_commands(address, timeout)[name]

@@ -59,24 +59,21 @@ def load_gguf(path: Path, device: str, dtype: torch.dtype) -> Any:
 class Lora(nn.Module):
     """A linear layer with A and B beside it; B begins at 0, so that it begins as it is."""
 
-    def __init__(self, layer: nn.Linear, rank: int, alpha: float, dropout: float) -> None:
+    def __init__(self, layer: nn.Linear, rank: int, alpha: float) -> None:
         super().__init__()
         device = layer.weight.device
-        self.layer, self.scale, self.dropout, self.on = layer, alpha / rank, dropout, True
+        self.layer, self.scale = layer, alpha / rank
         self.a = nn.Parameter(torch.empty(rank, layer.in_features, device=device))
         self.b = nn.Parameter(torch.zeros(layer.out_features, rank, device=device))
         nn.init.kaiming_uniform_(self.a, a=math.sqrt(5))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the layer's output, with what is learnt unless that is turned off."""
+        """Return the layer's output, with what is learnt."""
         own: Tensor = self.layer(x)
-        if not self.on:
-            return own
-        x = F.dropout(x, self.dropout, self.training)
         return own + F.linear(F.linear(x, self.a.to(x.dtype)), self.b.to(x.dtype)) * self.scale
 
 
-def add_lora(model: Any, *, rank: int, alpha: float, dropout: float = 0.0) -> dict[str, Lora]:
+def add_lora(model: Any, *, rank: int, alpha: float) -> dict[str, Lora]:
     """Put A and B beside every matrix of a model, whose own weights no longer change; return them by llama.cpp's names.
 
     Parameters
@@ -88,7 +85,7 @@ def add_lora(model: Any, *, rank: int, alpha: float, dropout: float = 0.0) -> di
     added = {}
     for number, layer in enumerate(model.model.layers):
         for path, name in MATRICES.items():
-            made = Lora(layer.get_submodule(path), rank, alpha, dropout)
+            made = Lora(layer.get_submodule(path), rank, alpha)
             layer.set_submodule(path, made)
             added[f"blk.{number}.{name}.weight"] = made
     return added

@@ -4,7 +4,8 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from lab.nearest import nearest_by_words
+from polyqa.base.values import Passage
+from polyqa.colbert_index import BM25Retriever
 from polyqa.metrics.answer_match import has_answer
 from polyqa.metrics.text import sentences
 
@@ -46,8 +47,11 @@ class NegativeMiner:
         self._contexts = list(dict.fromkeys([*own, *corpus]))
         answerable = [example for example in examples if example.answers]
         texts = [f"{context.title} {context.text}" for context in self._contexts]
-        hits = nearest_by_words(texts, [example.question for example in answerable], depth)
-        self._hits = dict(zip(answerable, hits, strict=True))
+        found = BM25Retriever([Passage(pid=str(place), text=text) for place, text in enumerate(texts)])
+        hits = found.rank_many([example.question for example in answerable], depth)
+        self._hits = {
+            example: [int(passage.pid) for passage, _ in own] for example, own in zip(answerable, hits, strict=True)
+        }
         self._of_article: dict[str, list[int]] = {}
         for position, context in enumerate(self._contexts):
             self._of_article.setdefault(context.article, []).append(position)

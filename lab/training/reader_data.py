@@ -16,9 +16,10 @@ import typer
 from lab.results import Seed
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question
-from polyqa.metrics.text import normalize_answer, sentence_at, stems
+from polyqa.metrics.text import sentence_at, stems
 
 from .commands import run_command
+from .rows import wordings
 from .squad import Example, read_paragraphs, read_squad, split_by_article, write_squad
 
 app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
@@ -57,12 +58,8 @@ def best_place(question: str, answers: Sequence[str], text: str) -> tuple[int, s
 
 def without_held_out(questions: Sequence[Question], held_out: Sequence[Question]) -> list[Question]:
     """Return the questions that share neither an id nor the words of a question or reading with a held-out one."""
-
-    def keys(one: Question) -> set[str]:
-        return {one.id, *(normalize_answer(text) for text in (one.question, *(own.question for own in one.readings)))}
-
-    held = set().union(*map(keys, held_out))
-    return [one for one in questions if not keys(one) & held]
+    held = {text for one in held_out for text in (one.id, *wordings(one))}
+    return [one for one in questions if not {one.id, *wordings(one)} & held]
 
 
 @app.command("long-answers")

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
 from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.gold import Question
 from polyqa.metrics.text import normalize_answer
 
 from .squad import Example
@@ -21,9 +22,12 @@ def held_out(sources: Iterable[str]) -> set[str]:
 
     Whoever has seen the single readings of an ambiguous question, with their passages, knows its answers.
     """
-    questions = [question for source in sources for question in load_questions(source)]
-    asked = [text for one in questions for text in (one.question, *(reading.question for reading in one.readings))]
-    return set(map(normalize_answer, asked))
+    return {text for source in sources for question in load_questions(source) for text in wordings(question)}
+
+
+def wordings(question: Question) -> set[str]:
+    """Return a question and those of its readings, normalized."""
+    return {normalize_answer(text) for text in (question.question, *(one.question for one in question.readings))}
 
 
 def not_held(examples: Iterable[Example], left_out: set[str]) -> list[Example]:

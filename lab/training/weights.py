@@ -31,19 +31,13 @@ def compact(weights: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_compact(weights: Mapping[str, Any], path: Path) -> None:
-    """Write weights as `compact` makes them, without those of the encoder; the file is whole or absent."""
+    """Write weights as `compact` makes them, without those of the encoder, into a folder that is not in use yet."""
     from safetensors.torch import save_file
 
     base = encoder_weights()
     own = {name: weight for name, weight in weights.items() if not _equal(weight, base.get(name))}
     path.parent.mkdir(parents=True, exist_ok=True)
-    work = path.with_name(f".{path.name}")
-    try:
-        save_file(compact(own), work, metadata={"format": "pt"})
-        work.chmod(0o644)  # safetensors lets nobody else read it
-        work.replace(path)
-    finally:
-        work.unlink(missing_ok=True)  # half a file, if the disk is full
+    save_file(compact(own), path, metadata={"format": "pt"})
 
 
 def _equal(weight: Any, other: Any) -> bool:

@@ -1,14 +1,9 @@
 """What a document and a notebook show of an artifact: its card, in words."""
 
-from typing import TYPE_CHECKING
-
 from polyqa.base.html import render
 from polyqa.base.text import p_text
 
 from .card import Card, Gain
-
-if TYPE_CHECKING:
-    from .store import Artifact
 
 _HEAD = ("questions", "n", "metric", "uncompiled", "compiled", "difference", "p")
 
@@ -18,18 +13,8 @@ def gain_texts(gain: Gain) -> tuple[str, str, str]:
     return str(gain.before), str(gain.after), gain.change if gain.tells else gain.failures
 
 
-def artifact_repr(artifact: "Artifact") -> str:
-    """Return one line: where it lies, what it is, and what compiling brought on the questions reported last."""
-    card = artifact.card
-    gain = card.test_gain or card.dev_gain
-    brought = f", {gain.metric:.40} {gain.change}" if gain is not None and gain.tells else ""
-    recipe = str(card.recipe.get("name"))[:60]
-    return f"Artifact({str(artifact.path)!r:.200}, program={card.program!r:.60}, recipe={recipe!r}{brought})"
-
-
-def artifact_text(artifact: "Artifact", kind: str) -> str:
-    """Return the card, what was compiled how and what it brought, as ``html`` for a notebook or as ``md``."""
-    card = artifact.card
+def artifact_text(card: Card, kind: str) -> str:
+    """Return a card, what was compiled how and what it brought, as ``html`` for a notebook or as ``md``."""
     return render(f"artifact.{kind}", title=card.name, facts=artifact_facts(card), head=_HEAD, gains=_gains(card))
 
 

@@ -34,9 +34,10 @@ class Artifact:
     state: Any
 
     def __repr__(self) -> str:
-        from .showing import artifact_repr
-
-        return artifact_repr(self)
+        gain = self.card.test_gain or self.card.dev_gain  # on the questions reported last
+        brought = f", {gain.metric:.40} {gain.change}" if gain is not None and gain.tells else ""
+        recipe = str(self.card.recipe.get("name"))[:60]
+        return f"Artifact({str(self.path)!r:.200}, program={self.card.program!r:.60}, recipe={recipe!r}{brought})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card and the state as JSON data."""
@@ -46,13 +47,13 @@ class Artifact:
         """Return the card as Markdown: what was compiled how, and what it brought."""
         from .showing import artifact_text
 
-        return artifact_text(self, "md")
+        return artifact_text(self.card, "md")
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the card."""
         from .showing import artifact_text
 
-        return artifact_text(self, "html")
+        return artifact_text(self.card, "html")
 
 
 def compiled_home() -> Path:

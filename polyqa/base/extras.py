@@ -6,16 +6,9 @@ from .errors import PolyqaError
 
 
 def missing(package: str, *, extra: str, for_: str) -> str | None:
-    """Return the line that says how to install an optional package, or ``None`` if it is there.
+    """Return the line that says how to install an optional package with an extra, or ``None`` if it is there.
 
-    Parameters
-    ----------
-    package
-        As it is imported: ``lancedb``.
-    extra
-        The extra of polyqa that brings it: ``questions``.
-    for_
-        What needs it, as the beginning of a sentence: ``A question database``.
+    The package is named as it is imported; ``for_`` is what needs it, as the beginning of a sentence.
     """
     if find_spec(package) is not None:
         return None
@@ -30,6 +23,5 @@ def needs(package: str, *, extra: str, for_: str) -> None:
     PolyqaError
         If it is not, with the command that installs it.
     """
-    line = missing(package, extra=extra, for_=for_)
-    if line is not None:
+    if line := missing(package, extra=extra, for_=for_):
         raise PolyqaError(line)

@@ -1,6 +1,7 @@
 """Files that survive a kill and a power cut: what was written is whole, and on the disk."""
 
 import errno
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,13 +15,7 @@ _CANNOT_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)  # pipes, and file sy
 
 
 def sync(file: int) -> None:
-    """Wait until what was written to an open file is on the disk, where the file system can tell.
-
-    Raises
-    ------
-    OSError
-        If the disk could not take it.
-    """
+    """Wait until what was written to an open file is on the disk, where the file system can tell."""
     try:
         os.fsync(file)
     except OSError as error:
@@ -43,16 +38,17 @@ def opened_itself(path: str | Path, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
+def file_hash(path: Path) -> str:
+    """Return the hash of what a file holds: 32 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:32]
+
+
 def require_no_links(folder: Path) -> None:
     """Check before something is written or removed in a folder that neither it nor anything in it is a link.
 
     A folder from a stranger may hold links to folders of yours. Folders above it may be links. Where there is no such
-    folder, all is well.
-
-    Raises
-    ------
-    PolyqaError
-        That names the link and where it leads.
+    folder, all is well. The `PolyqaError` names the link and where it leads.
     """
     paths = (Path(place, name) for place, folders, files in os.walk(folder) for name in (*folders, *files))
     for path in (folder, *paths):
@@ -131,19 +127,9 @@ def unwritable(path: Path, error: Exception) -> PolyqaError:
 
 @contextmanager
 def locked(lock: Path, what: object, *, patience: float = 1.0) -> Iterator[None]:
-    """Hold a lock file while the block runs.
+    """Hold a lock file while the block runs: no other process may write meanwhile ``what`` the message names.
 
-    Parameters
-    ----------
-    what
-        The file or folder that no other process may write meanwhile, for the message.
-    patience
-        Seconds to wait for another process.
-
-    Raises
-    ------
-    PolyqaError
-        If another process holds the lock, or the file cannot be made.
+    `PolyqaError` if another process holds it for more than ``patience`` seconds (-1: for ever), or it cannot be made.
     """
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)

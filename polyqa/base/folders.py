@@ -8,15 +8,7 @@ _CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 def home_folder(folder: str, *, in_checkout: str) -> Path:
-    """Return a folder of indexes, checkpoints or the like: in ``$POLYQA_HOME``, the checkout, or the user's data.
-
-    Parameters
-    ----------
-    folder
-        Its name in ``$POLYQA_HOME`` and in the user's data folder.
-    in_checkout
-        Its path in a checkout of the project.
-    """
+    """Return a folder of indexes, checkpoints or the like: in ``$POLYQA_HOME``, the checkout, or the user's data."""
     if home := os.environ.get("POLYQA_HOME"):
         return Path(home).expanduser() / folder
     if (_CHECKOUT / "pyproject.toml").is_file():

@@ -49,15 +49,7 @@ def json_line(value: Mapping[str, Any]) -> str:
 def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
     """Return what the lines of a JSON-lines file hold; nothing if there is no file.
 
-    Parameters
-    ----------
-    parse
-        Raises a `ValueError` or `LookupError` for a line that is not as expected.
-
-    Raises
-    ------
-    PolyqaError
-        That shows the first line that cannot be parsed.
+    The `PolyqaError` shows the first line for which ``parse`` raises a `ValueError` or `LookupError`.
     """
     lines = (path.read_bytes() if path.exists() else b"").split(b"\n")
     if not lines[-1]:
@@ -110,10 +102,7 @@ class Ledger:
     def keep(self, id: str, result: Mapping[str, Any]) -> None:
         """Write down a result, in place of an earlier one of the same id.
 
-        Raises
-        ------
-        PolyqaError
-            If the disk cannot take it; what was kept before stays.
+        `PolyqaError` if the disk cannot take it; what was kept before stays.
         """
         self._write([(id, result)])
 
@@ -143,15 +132,8 @@ class Ledger:
 def open_ledger(path: Path, identity: Mapping[str, Any]) -> Iterator[Ledger]:
     """Open a ledger, which is made if there is none, for this process alone.
 
-    Parameters
-    ----------
-    identity
-        JSON data that names the work: results of other work are not taken for its own.
-
-    Raises
-    ------
-    PolyqaError
-        If the ledger belongs to other work, is damaged, cannot be written, or another process has it.
+    The identity is JSON data that names the work: results of other work are not taken for its own. `PolyqaError` if
+    the ledger belongs to other work, is damaged, cannot be written, or another process has it.
     """
     connection = _connect(path)
     ledger = Ledger(path, connection)
@@ -213,17 +195,9 @@ def remove_ledger(path: Path) -> None:
 def exporting(ledger: Ledger, path: Path, order: Sequence[str]) -> Iterator[Callable[[], None]]:
     """Write the results of a ledger as JSON lines while the block runs, and once more when it ends, however it ends.
 
-    Parameters
-    ----------
-    path
-        The file; it is replaced as a whole. Each line has the ``id`` of its result.
-    order
-        Ids: the order of the lines. Results of other ids are left out.
-
-    Yields
-    ------
-    callable
-        Is called after each result, and writes the file if it was not written for some seconds.
+    The file is replaced as a whole. Each line has the ``id`` of its result; the lines are in the order of the ids that
+    are given, and results of others are left out. What the context gives is called after each result, and writes the
+    file if it was not written for some seconds.
     """
 
     def write() -> None:

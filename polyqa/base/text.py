@@ -60,16 +60,7 @@ def with_interval(value: float, low: float | None, high: float | None, sign: Lit
 
 
 def counted(number: float, thing: str, several: str | None = None) -> str:
-    """Return a number and what it counts.
-
-    Parameters
-    ----------
-    number
-        Any number; whole ones are written with commas.
-    thing
-        One of them.
-    several
-        More of them, if that is not ``thing`` with an s.
+    """Return a number and what it counts; ``several`` are more of them, if that is not ``thing`` with an s.
 
     >>> counted(1, "passage"), counted(2_500, "passage"), counted(0, "reply", "replies"), counted(0.5, "second")
     ('1 passage', '2,500 passages', '0 replies', '0.5 seconds')

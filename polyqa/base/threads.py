@@ -22,16 +22,11 @@ class Start(Protocol):
 
 @contextmanager
 def in_threads(threads: int) -> Iterator[Start]:
-    """Give what starts functions in threads; the block ends when all have ended.
+    """Give what starts functions in so many threads; the block ends when all have ended.
 
     If the block raises, functions that have not begun never will. After Ctrl-C those that have begun are not waited for
     either: calls of a `BoundedLM` in them are given up at once; anything else goes on until it ends
     by itself, and what comes of it is lost.
-
-    Parameters
-    ----------
-    threads
-        How many there are.
     """
     given_up: Future[None] = Future()
     pool = ThreadPoolExecutor(threads)

@@ -59,14 +59,7 @@ class Outage:
 
     One question in two may fail and the run still goes on: that eight fail in a row then happens once in 256 times. It
     would stop a run over a thousand questions, so that many count only where no reply came at all; of replies that
-    cannot be read, or a judge that fails, it takes twenty.
-
-    Parameters
-    ----------
-    things
-        What is done, in the plural.
-    at_once
-        How many failures in a row stop it.
+    cannot be read, or a judge that fails, it takes twenty. The message names the ``things`` that are done.
     """
 
     def __init__(self, things: str, at_once: int = AT_ONCE) -> None:
@@ -91,13 +84,7 @@ class Outage:
         return (last.message or last.kind) if alike >= enough else ""
 
     def check(self) -> None:
-        """Check that it is worth going on.
-
-        Raises
-        ------
-        PolyqaError
-            If there is an outage.
-        """
+        """Raise `PolyqaError` if there is an outage."""
         if failure := self.last:
             raise PolyqaError(f"Stopped, as {self._things} fail one after the other: {failure} {HOW_TO_GO_ON}")
 

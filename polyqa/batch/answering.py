@@ -10,6 +10,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from polyqa.base.files import locked, write_atomically
 from polyqa.base.ledger import Ledger, exporting, open_ledger, read_lines, remove_ledger
 from polyqa.base.text import counted
 from polyqa.base.work import Failure, work_through
-from polyqa.cluster import Ray, for_workers, programs_on_ray
+from polyqa.cluster import Ray, for_workers, on_ray
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.prices import Price, price_of
@@ -252,7 +253,7 @@ def answer_many(
     ray = batch.ray
     program = default_program(models.chosen_lm) if program is None else program
     if ray is not None:
-        for_workers(program, given, models)  # refuses what cannot travel before anything is loaded
+        travelling = for_workers(program, given, models, ray.workers)  # refuses before anything is loaded
     make, label = checked_program(program, given, models.helping())
     lm = models.answering()
     here = Answerer(make(), lm, label, min_confidence)
@@ -288,9 +289,8 @@ def answer_many(
                 if ray is None:
                     warm_up(here.program, lm)
                 else:
-                    more = (label, min_confidence)
-                    workers = programs_on_ray(make_answerer, program, given, models, *more, ray=ray, at_once=each)
-                    work = running.enter_context(workers).call
+                    answerer = partial(make_answerer, *travelling, label, min_confidence)
+                    work = running.enter_context(on_ray(answerer, ray, at_once=each)).call
                 for outcome in [outcome for id, outcome in outcomes.items() if id not in again]:
                     limit.add(outcome.took.calls)
                     show(outcome.took)
@@ -318,12 +318,6 @@ def _opened(
     """Open the ledger of a file of answers for this process; give the outcomes of earlier answers that it has, by id.
 
     A question that is asked under another id now, such as another number, keeps its answer.
-
-    Raises
-    ------
-    PolyqaError
-        If the file is something else, holds answers of questions that are not asked now, was begun with other settings,
-        cannot be written, or another process has it.
     """
     written, store = path.with_name(f"{path.name}.settings.json"), path.with_name(f".{path.name}.ledger.sqlite")
     with locked(path.with_name(f".{path.name}.lock"), path):
@@ -386,13 +380,7 @@ def _line(data: bytes) -> dict[str, Any]:
 
 
 def _check(path: Path, written: Path, identity: RunIdentity) -> str:
-    """Check that a file of answers was begun with the same; write down what it is begun with if there is none.
-
-    Returns
-    -------
-    str
-        Where its questions came from, as far as that was written down.
-    """
+    """Check that a file of answers was begun with the same, or begin it; return where its questions came from."""
     if path.is_dir():
         raise PolyqaError(f"{path} is a folder; name a file, such as {path / 'answers.jsonl'}.")
     if not written.exists():

@@ -108,7 +108,7 @@ def show_why(result: "Result", picked: Picked) -> None:
     out = console()
     shown: dict[str, list[str]] = {}
     for name, demos in picked.items():
-        shown.setdefault(_key(demos), []).append(name)
+        shown.setdefault(repr([(demo["question"], demo["similarity"]) for demo in demos]), []).append(name)
     for names in shown.values():
         demos = picked[names[0]]
         if not demos:
@@ -121,10 +121,6 @@ def show_why(result: "Result", picked: Picked) -> None:
         title = f"demos of {', '.join(names)}"
         out.print(table("similarity", "question", right=("similarity",), rows=rows, title=title))
     show_prompts(result.calls)
-
-
-def _key(demos: Sequence[Mapping[str, Any]]) -> str:
-    return repr([(demo["question"], demo["similarity"]) for demo in demos])
 
 
 def in_lines(parts: Sequence[str], width: int) -> str:

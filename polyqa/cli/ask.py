@@ -32,8 +32,8 @@ class Choice:
     passages: int | None
     sets: Sequence[str] | None
     models: options.LanguageModels
-    min_confidence: float | None = None
-    ask_back: bool = False
+    min_confidence: float | None
+    ask_back: bool
 
     def loaded(self) -> "Answering":
         """Return it loaded; see `polyqa.load` and `polyqa.language_model` for the errors."""
@@ -44,25 +44,24 @@ class Choice:
         name = self.program or default_program(model)
         settings = options.program_settings(name, self.passages, self.sets)
         program = load(name, index=self.index, where=self.where, helper_lm=helper, **settings)
-        return Answering(name, program, model, self.min_confidence, self.ask_back)
+        return Answering(self, name, program, model)
 
 
 @dataclass(frozen=True)
 class Answering:
-    """A program that is loaded, by the name it was asked for, and the language model that runs it."""
+    """What was chosen, and the program that is loaded, by its name, and the language model that runs it."""
 
+    choice: Choice
     name: str
     program: "dspy.Module"
     model: "dspy.LM"
-    min_confidence: float | None
-    ask_back: bool
 
     def ask(self, question: str) -> "Result":
         """Answer a question."""
         from polyqa.asking import ask
 
-        how: dict[str, Any] = {"ask_back": self.ask_back, "min_confidence": self.min_confidence}
-        return ask(question, program=self.program, lm=self.model, **how)
+        back, least = self.choice.ask_back, self.choice.min_confidence
+        return ask(question, program=self.program, lm=self.model, ask_back=back, min_confidence=least)
 
     def picked(self, question: str) -> Picked:
         """Return the demos that each call would be shown for a question."""
@@ -118,14 +117,12 @@ def ask_command(
 
     choice = Choice(program, index, where, passages, sets, models, min_confidence, ask_back)
     with traced(mlflow):
-        if question is None and sys.stdin.isatty() and not as_json:
-            from .session import converse
-
-            converse(choice)
-            return
         if question is None:
-            from .session import answer_lines
+            from .session import answer_lines, converse
 
+            if sys.stdin.isatty() and not as_json:
+                converse(choice)
+                return
             answering = choice.loaded()
             answer_lines(answering, sys.stdin, partial(_show, answering, as_json, show_prompts, json_lines=True))
             return

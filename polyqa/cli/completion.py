@@ -7,55 +7,23 @@ hold them against the registries.
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-PROGRAM_NAMES = (
-    "auto",
-    "closed-book",
-    "query-refinement",
-    "rac",
-    "spanwise",
-    "jpr",
-    "crag",
-    "self-rag",
-    "madam-rag",
-    "sixpaq",
-    "diva",
-    "toc",
-    "verdict",
-    "dtv",
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+PROGRAM_NAMES = _words(
+    "auto closed-book query-refinement rac spanwise jpr crag self-rag madam-rag sixpaq diva toc verdict dtv"
 )
 LANGUAGE_MODELS = ("polyqa/extractive", "local", "openai/", "ollama_chat/", "anthropic/", "gemini/")
-RECIPE_NAMES = (
-    "labeled-few-shot",
-    "knn",
-    "bootstrap-few-shot",
-    "bootstrap-random-search",
-    "knn-bootstrap",
-    "clauses",
-    "clauses-then-knn",
-    "copro",
-    "miprov2",
-    "simba",
-    "infer-rules",
-    "gepa",
-    "gepa-then-knn",
-    "knn-then-bootstrap",
+RECIPE_NAMES = _words(
+    "labeled-few-shot knn bootstrap-few-shot bootstrap-random-search knn-bootstrap clauses clauses-then-knn copro "
+    "miprov2 simba infer-rules gepa gepa-then-knn knn-then-bootstrap"
 )
 QUESTION_SETS = ("homonyms/train", "homonyms/dev", "homonyms/test")
-FORMAT_NAMES = (
-    "asqa",
-    "natural-questions",
-    "ambignq",
-    "situatedqa",
-    "ramdocs",
-    "kilt",
-    "multispanqa",
-    "triviaqa",
-    "squad",
-    "popqa",
-    "multi-answer",
-    "dpr",
-    "nq-open",
-    "plain",
+FORMAT_NAMES = _words(
+    "asqa natural-questions ambignq situatedqa ramdocs kilt multispanqa triviaqa squad popqa multi-answer dpr nq-open "
+    "plain"
 )
 RETRIEVER_NAMES = ("colbert", "bm25", "fused")
 _ROOT = Path(__file__).resolve().parents[2]
@@ -65,11 +33,7 @@ Complete = Callable[[str], list[str]]
 
 def one_of(*names: str) -> Complete:
     """Return what completes the beginning of one of some names."""
-
-    def complete(incomplete: str) -> list[str]:
-        return _beginning(names, incomplete)
-
-    return complete
+    return lambda incomplete: _beginning(names, incomplete)
 
 
 def programs(incomplete: str) -> list[str]:

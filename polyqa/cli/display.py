@@ -107,17 +107,10 @@ def show_markdown(text: str) -> None:
 
 
 def fitting(rows: Sequence[Sequence[str]], width: int) -> list[list[tuple[int, int]]]:
-    """Return which columns of a table stand beside each other, and how wide each is.
+    """Return which columns of a table, its heads first, stand beside each other, and how wide each is in characters.
 
-    As many stand there as fit, the first column in every part.
-
-    Parameters
-    ----------
-    rows
-        The heads, and the cells below them.
-    width
-        Of the terminal, in characters. The first column takes a third of it at most, no other column more than its
-        cells: longer heads go on in the next line.
+    As many stand there as fit into the terminal's width, the first column in every part. That one takes a third of the
+    width at most, no other column more than its cells: longer heads go on in the next line.
     """
     gap = 2
     widths = [max(map(len, column)) for column in zip(*rows[1:], strict=True)]

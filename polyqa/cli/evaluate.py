@@ -15,11 +15,7 @@ from .errors import end_with_failures
 from .terminal import say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polyqa.evaluation.loading import Loaded
     from polyqa.evaluation.runs import Run
-    from polyqa.language_models import Models
     from polyqa.question_sets import Questions
 
 _NOT_WITH_RECHECK = ("passages", "sets", "format", "split", "limit", "own_documents", "engine")
@@ -88,37 +84,44 @@ def evaluate_command(
     from polyqa.loading import default_program
     from polyqa.question_sets import Questions
 
+    kept = runs / name if name else None
     if recheck:
-        _check_recheck(program, options.given(context, *_NOT_WITH_RECHECK))
-        folder = runs / name if name else None
-        _recheck(str(program), questions, models.models(reader=reader), index, folder, threads, mlflow, as_json)
+        if program is None:
+            raise PolyqaError("--recheck scores a compiled program again: name it with --program.")
+        if others := options.given(context, *_NOT_WITH_RECHECK):
+            raise PolyqaError(f"--recheck runs {program} as its card says: leave out {', '.join(others)}.")
+        from polyqa.rechecking import recheck as scored_again
+
+        scorer = models.models(reader=reader)
+        with at_work(mlflow):
+            found = scored_again(program, questions, models=scorer, index=index, folder=kept, threads=threads)
+        if as_json:
+            show_json(found.to_dict())
+        else:
+            say(found.verdict)
+        _end(found.run)
         return
-    sample: dict[str, Any] = {
-        "format": format,
-        "split": split,
-        "limit": limit,
-        "seed": seed,
-        "own_documents": own_documents,
-    }
-    asked = Questions(questions or "homonyms/dev", **sample)
+    source = questions or "homonyms/dev"
+    asked = Questions(source, format=format, split=split, limit=limit, seed=seed, own_documents=own_documents)
     scoring: dict[str, Any] = {"reader": reader, "judge": None if judge == "none" else judge}
     if answers is not None:
         if given := options.given(context, "program", "index", "passages", "sets"):
             raise PolyqaError(f"A file of answers is scored, and nothing is run: leave out {', '.join(given)}.")
-        run = _scored(answers, asked, runs / name if name else None, alce=alce, **scoring)
-        _show([run], as_json)
+        run = _scored(answers, asked, kept, alce=alce, **scoring)
+        _show(run, as_json)
         say(f"{run.path if name else run.name}: {run}", err=True)
         return
     program = program or default_program(models.lm)
     settings = options.program_settings(program, passages, sets)
-    called = name or run_name(program, asked, models.lm, settings.get("demos"), helper_lm=models.helper_lm)
-    _tell(asked.loaded)
+    if kept is None:
+        kept = runs / run_name(program, asked, models.lm, settings.get("demos"), helper_lm=models.helper_lm)
+    say(str(asked.loaded), err=True)
     with at_work(mlflow):
         run = evaluate(
             program,
             asked,
             models=models.models(**scoring),
-            folder=runs / called,
+            folder=kept,
             threads=threads,
             alce=alce,
             ray=options.cluster(engine, workers, address),
@@ -126,49 +129,17 @@ def evaluate_command(
             where=where,
             **settings,
         )
-    _show([run], as_json)
+    _show(run, as_json)
+    _end(run)
+
+
+def _end(run: "Run") -> None:
     say(f"{run.path}: {run}", err=True)
     end_with_failures(run)
 
 
-def _check_recheck(program: str | None, others: "Sequence[str]") -> None:
-    """Refuse what does not go with --recheck."""
-    if program is None:
-        raise PolyqaError("--recheck scores a compiled program again: name it with --program.")
-    if others:
-        raise PolyqaError(f"--recheck runs {program} as its card says: leave out {', '.join(others)}.")
-
-
-def _recheck(
-    program: str,
-    questions: str | None,
-    models: "Models",
-    index: str | None,
-    folder: Path | None,
-    threads: int | None,
-    mlflow: str | None,
-    as_json: bool,
-) -> None:
-    from polyqa.rechecking import recheck
-
-    with at_work(mlflow):
-        found = recheck(program, questions, models=models, index=index, folder=folder, threads=threads)
-    if as_json:
-        show_json(found.to_dict())
-    else:
-        say(found.verdict)
-    say(f"{found.run.path}: {found.run}", err=True)
-    end_with_failures(found.run)
-
-
 def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce: bool, **scoring: Any) -> "Run":
-    """Return the scores of a file of answers, kept as a run if a folder is given.
-
-    Raises
-    ------
-    PolyqaError
-        If the folder holds a run, or a file cannot be read.
-    """
+    """Return the scores of a file of answers, kept as a run if a folder is given."""
     from polyqa.base.files import require_no_links, write_atomically
     from polyqa.evaluating import make_scorer
     from polyqa.evaluation.outputs import read_outputs, score_outputs
@@ -180,7 +151,7 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
     found = read_outputs(answers)
     loaded = questions.loaded
     assert loaded is not None  # questions of a name or a file
-    _tell(loaded)
+    say(str(loaded), err=True)
     found = {id: output for id, output in found.items() if id not in loaded.left_out}
     records = score_outputs(found, loaded.questions, make_scorer(Models(**scoring), alce=alce))
     run = Run(folder or answers.with_suffix(""), None, records)
@@ -254,44 +225,30 @@ def table_command(
 
         plot_runs(opened, plot, metric=wanted[0] if columns else "dr")
     if as_json:
-        _show(opened, True)
-        return
-    show_markdown(runs_table(opened, wanted))
+        show_json([_data(run) for run in opened])
+    else:
+        show_markdown(runs_table(opened, wanted))
 
 
-def _tell(loaded: "Loaded | None") -> None:
-    """Say how the questions of a data set were read."""
-    if loaded is not None:
-        say(str(loaded), err=True)
+def _data(run: "Run") -> dict[str, object]:
+    return {
+        "name": run.name,
+        "questions": len(run.records),
+        "failed": run.failed,
+        "settings": run.settings.model_dump() if run.settings else None,
+        "metrics": {name: value.to_dict() for name, value in run.summarized().items()},
+    }
 
 
-def _show(runs: "Sequence[Run]", as_json: bool) -> None:
-    from polyqa.evaluation.runs import summarize
-
-    if as_json:
-        show_json(
-            [
-                {
-                    "name": run.name,
-                    "questions": len(run.records),
-                    "failed": run.failed,
-                    "settings": run.settings.model_dump() if run.settings else None,
-                    "metrics": {name: value.to_dict() for name, value in summarize(run.records).items()},
-                }
-                for run in runs
-            ]
-        )
-        return
-    for run in runs:
-        _print(run)
-
-
-def _print(run: "Run") -> None:
+def _show(run: "Run", as_json: bool) -> None:
     """Print the headline of a run, then every metric with what it is."""
     from polyqa.evaluation.columns import COLUMNS
     from polyqa.evaluation.comparison import headline_of
     from polyqa.evaluation.tables import estimate_text
 
+    if as_json:
+        show_json([_data(run)])
+        return
     values = run.summarized()
     first = headline_of(values)
     out = console()

@@ -31,40 +31,24 @@ def _list(as_json: bool) -> None:
     from polyqa.lm.local import free_memory, local_settings, needed_memory
     from polyqa.models.gguf import MODELS, model_path
 
-    paths = {model.name: model_path(model) for model in MODELS}
+    data, rows, needs = [], [], []
+    for model in MODELS:
+        path, default = model_path(model), model is MODELS[0]
+        pulled = path.is_file()
+        data.append({**asdict(model), "default": default, "pulled": pulled, "path": str(path)})
+        title, size = f"{escaped(model.title)}{' (default)' * default}", f"{model.bytes / 1e6:,.0f} MB"
+        rows.append((f"[bold]{model.name}[/]", title, model.licence, size, "yes" if pulled else "no"))
+        if pulled:
+            needs.append(f"{model.name} needs about {needed_memory(path) / 2**30:.1f} GiB")
     if as_json:
-        show_json(
-            [
-                {
-                    **asdict(model),
-                    "default": model is MODELS[0],
-                    "pulled": paths[model.name].is_file(),
-                    "path": str(paths[model.name]),
-                }
-                for model in MODELS
-            ]
-        )
+        show_json(data)
         return
-    rows = [
-        (
-            f"[bold]{model.name}[/]",
-            f"{escaped(model.title)}{' (default)' if model is MODELS[0] else ''}",
-            model.licence,
-            f"{model.bytes / 1e6:,.0f} MB",
-            "yes" if paths[model.name].is_file() else "no",
-        )
-        for model in MODELS
-    ]
     out = console()
     out.print(table("name", "model", "licence", "size", "here", right=["size"], rows=rows))
-    out.print(
-        f"[dim]in {escaped(str(paths[MODELS[0].name].parent))}; polyqa model pull NAME gets one[/]", soft_wrap=True
-    )
+    folder = model_path(MODELS[0]).parent
+    out.print(f"[dim]in {escaped(str(folder))}; polyqa model pull NAME gets one[/]", soft_wrap=True)
     here, free = local_settings(), free_memory()
     memory = "" if free is None else f"; {free / 2**30:.1f} GiB of memory are free"
-    needs = [
-        f"{name} needs about {needed_memory(path) / 2**30:.1f} GiB" for name, path in paths.items() if path.is_file()
-    ]
     out.print(
         f"[dim]on this machine they run with threads={here.threads} slots={here.slots} context={here.context}, unless "
         f"--lm-set says otherwise{memory}{''.join(f'; {need}' for need in needs)}[/]",

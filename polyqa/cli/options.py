@@ -16,7 +16,7 @@ from .help import CLUSTER, LANGUAGE_MODEL, MORE, NETWORK
 
 if TYPE_CHECKING:
     from polyqa.cluster import Ray
-    from polyqa.language_models import LMSettings, Models
+    from polyqa.language_models import Models
 
 more = functools.partial(typer.Option, rich_help_panel=MORE)
 """An option that is seldom needed: the help shows it with ``--help-all``."""
@@ -95,8 +95,7 @@ Reader = Annotated[
     more(
         metavar="NAME",
         help="Small model that finds answers in a text, to score answers and check generated questions: embedded, a "
-        "path, or a hub name such as "
-        "deepset/roberta-large-squad2.",
+        "path, or a hub name such as deepset/roberta-large-squad2.",
         autocompletion=completion.one_of("embedded"),
     ),
 ]
@@ -105,8 +104,7 @@ Judge = Annotated[
     typer.Option(
         metavar="NAME",
         help="Judges whether passages support the readings: embedded, none, or a language model; "
-        "openai/NAME@http://HOST/v1 is one on "
-        "a server of its own.",
+        "openai/NAME@http://HOST/v1 is one on a server of its own.",
         autocompletion=completion.one_of("embedded", "none"),
     ),
 ]
@@ -117,14 +115,7 @@ _SETS = (
     "homonyms/dev; a file (.json, .jsonl, .csv, .tsv, .parquet, .arrow, or .gz) or a folder, also as FILE@SPLIT; or "
     "hub:NAME for a data set of the hub."
 )
-Asked = Annotated[
-    str,
-    typer.Option(
-        metavar="SET",
-        help=_SETS,
-        autocompletion=_questions,
-    ),
-]
+Asked = Annotated[str, typer.Option(metavar="SET", help=_SETS, autocompletion=_questions)]
 MaybeAsked = Annotated[
     str | None,
     typer.Option(
@@ -220,19 +211,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @dataclass(frozen=True)
 class LanguageModels:
-    """What the options of language models say; a field is an option, its default and its help.
-
-    `takes_language_models` gives a command the options.
-    """
+    """What the options say that `takes_language_models` gives a command: a field is one, its default and its help."""
 
     lm: Annotated[
         str,
         _of_models(
             metavar="NAME",
             help="Language model that answers: polyqa/extractive (the embedded engine), local (a small one on this "
-            "machine), openai/NAME, "
-            "ollama_chat/NAME, or another of DSPy's models; "
-            "openai/NAME@http://HOST/v1 is one on a server of its own.",
+            "machine), openai/NAME, ollama_chat/NAME, or another of DSPy's models; openai/NAME@http://HOST/v1 is one "
+            "on a server of its own.",
             autocompletion=completion.one_of(*completion.LANGUAGE_MODELS),
         ),
     ] = "polyqa/extractive"
@@ -301,7 +288,6 @@ class LanguageModels:
             help="Limit of the provider: requests are spaced evenly, those of all Ray workers together.",
         ),
     ] = None
-
     record: Annotated[
         Path | None,
         _of_models(
@@ -311,9 +297,9 @@ class LanguageModels:
         ),
     ] = None
 
-    def settings(self) -> "LMSettings":
-        """Return how the models are asked; see `polyqa.LMSettings` for the errors."""
-        from polyqa.language_models import LMSettings
+    def models(self, **scoring: Any) -> "Models":
+        """Return the models; ``scoring`` are the other fields of `polyqa.Models`."""
+        from polyqa.language_models import LMSettings, Models
 
         more = dict(named_value("--lm-set", pair, "top_p=0.9") for pair in self.lm_set or ())
         if "api_key" in more:
@@ -321,39 +307,21 @@ class LanguageModels:
                 "--lm-set takes no api_key: a shell remembers it. Set the provider's environment variable."
             )
         limits = (self.timeout, self.retries, self.requests_per_minute)
-        return LMSettings(self.temperature, self.max_tokens, more, *limits, self.record)
-
-    def models(self, **scoring: Any) -> "Models":
-        """Return the models; ``scoring`` are the other fields of `polyqa.Models`."""
-        from polyqa.language_models import Models
-
-        return Models(
-            lm=self.lm,
-            helper_lm=self.helper_lm,
-            prompt_lm=self.prompt_lm,
-            settings=self.settings(),
-            api_base=self.api_base,
-            **scoring,
-        )
+        settings = LMSettings(self.temperature, self.max_tokens, more, *limits, self.record)
+        return Models(self.lm, self.helper_lm, self.prompt_lm, settings, self.api_base, **scoring)
 
 
 EMBEDDED = LanguageModels()
 
 
 def takes_language_models(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that gives a command the options of `LanguageModels`.
+    """Return a decorator that gives a command the options of `LanguageModels`, ``without`` some of the fields.
 
     Typer makes an option of each parameter in a command's signature. The command itself has one parameter ``models``;
-    the function that Typer sees has a parameter for each field of `LanguageModels` in its place, and calls the command
-    with what they make.
-
-    Parameters
-    ----------
-    without
-        Names of fields that are no options of the command.
+    the function that Typer sees has a parameter for each field in its place, and calls the command with what they make.
     """
-    every = inspect.signature(LanguageModels).parameters.values()
-    options = [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in every if field.name not in without]
+    fields = inspect.signature(LanguageModels).parameters.values()
+    options = [field.replace(kind=inspect.Parameter.KEYWORD_ONLY) for field in fields if field.name not in without]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
@@ -362,13 +330,10 @@ def takes_language_models(*without: str) -> Callable[[Callable[..., None]], Call
             command(models=models, **given)
 
         signature = inspect.signature(command)
-        others = [
-            other.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            for other in signature.parameters.values()
-            if other.name != "models"
-        ]
-        with_options.__signature__ = signature.replace(parameters=[*others, *options])  # type: ignore[attr-defined]
-        with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in [*others, *options]}
+        own = [one for one in signature.parameters.values() if one.name != "models"]
+        every = [*(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own), *options]
+        with_options.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
+        with_options.__annotations__ = {one.name: one.annotation for one in every}
         return with_options
 
     return decorate
@@ -384,13 +349,7 @@ def given(context: typer.Context, *names: str) -> list[str]:
 
 
 def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
-    """Return name and value of ``NAME=VALUE``; a value that is JSON (``2``, ``false``, ``null``) is taken as such.
-
-    Raises
-    ------
-    PolyqaError
-        If the pair has no name or no value.
-    """
+    """Return name and value of ``NAME=VALUE``; a value that is JSON (``2``, ``false``, ``null``) is taken as such."""
     import json
 
     name, equals, value = pair.partition("=")
@@ -405,20 +364,7 @@ def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
 def program_settings(program: str, passages: int | None, pairs: Sequence[str] | None) -> dict[str, Any]:
     """Return what `polyqa.load` is given with a program: settings of its constructor, ``reranker`` and ``demos``.
 
-    Parameters
-    ----------
-    program
-        Its name. ``passages`` is left out for programs whose constructor has no such setting, so that one
-        command line can run all programs.
-    passages
-        Of ``--passages``.
-    pairs
-        See `named_value`.
-
-    Raises
-    ------
-    PolyqaError
-        If a pair has no name or no value, is no setting of the program, or is not of its type.
+    ``passages`` is left out for programs whose constructor has no such setting, so that one command line can run all.
     """
     from polyqa.loading import check_settings
     from polyqa.program_settings import setting_types
@@ -432,13 +378,7 @@ def program_settings(program: str, passages: int | None, pairs: Sequence[str] | 
 
 
 def cluster(engine: str, workers: int, address: str | None) -> "Ray | None":
-    """Return the cluster that ``--engine``, ``--workers`` and ``--address`` name; ``None`` for this process.
-
-    Raises
-    ------
-    PolyqaError
-        If there is no such engine, or an address and no cluster.
-    """
+    """Return the cluster that ``--engine``, ``--workers`` and ``--address`` name; ``None`` for this process."""
     from polyqa.cluster import Ray
 
     if engine not in ("local", "ray"):

@@ -107,35 +107,29 @@ def serve_command(
     questions that are being answered.
     """
     if mcp:
-        _serve_mcp(models, indexes, programs, mlflow)
-        return
-
-    needs("fastapi", extra="serve", for_="polyqa serve")
-    from polyqa.serving import guard_of, limits_of, serve
+        needs("mcp", extra="mcp", for_="polyqa serve --mcp")
+    else:
+        needs("fastapi", extra="serve", for_="polyqa serve")
     from polyqa.tracing import traced
 
-    guard = guard_of(host, token, tuple(allow_host or ()), tuple(allow_origin or ()))
-
-    def announce(line: str) -> None:
-        ready()
-        say(line)
-
     with traced(mlflow):
+        if mcp:
+            from polyqa.web.mcp import run_mcp
+
+            shelf = _shelf(models, indexes, programs)
+            ready()
+            run_mcp(shelf)
+            return
+        from polyqa.serving import guard_of, limits_of, serve
+
+        guard = guard_of(host, token, tuple(allow_host or ()), tuple(allow_origin or ()))
         shelf = _shelf(models, indexes, programs)
-        serve(shelf, guard, limits_of(shelf.lm, at_once, seconds), host=host, port=port, say=announce)
+        serve(shelf, guard, limits_of(shelf.lm, at_once, seconds), host=host, port=port, say=_announce)
 
 
-def _serve_mcp(
-    models: options.LanguageModels, indexes: list[str] | None, programs: list[str] | None, mlflow: str | None
-) -> None:
-    needs("mcp", extra="mcp", for_="polyqa serve --mcp")
-    from polyqa.tracing import traced
-    from polyqa.web.mcp import run_mcp
-
-    shelf = _shelf(models, indexes, programs)
+def _announce(line: str) -> None:
     ready()
-    with traced(mlflow):
-        run_mcp(shelf)
+    say(line)
 
 
 def _shelf(models: options.LanguageModels, indexes: list[str] | None, programs: list[str] | None) -> "Shelf":

@@ -32,13 +32,7 @@ _HISTORY = 1_000  # questions that are kept for the next session
 
 
 def answer_lines(answering: Answering, lines: Iterator[str], show: Callable[["Result"], None]) -> None:
-    """Answer a question a line; one that fails is named, and the next one is asked.
-
-    Raises
-    ------
-    typer.Exit
-        With the code of errors, if any failed, or none came.
-    """
+    """Answer a question a line; one that fails is named, the next one is asked, and the exit code tells of it."""
     asked = failed = 0
     for line in lines:
         if not line.strip():
@@ -57,8 +51,7 @@ def answer_lines(answering: Answering, lines: Iterator[str], show: Callable[["Re
 
 def converse(choice: Choice) -> None:
     """Answer what is typed at a prompt until the session is ended; see `_HELP` for what else a line may say."""
-    session = _Session(choice, choice.loaded())
-    session.warm_up()
+    session = _Session(choice)
     ready()
     say(f"{session.answering}\nType a question; :help lists what else there is.\n")
     with _history(), _ctrl_c_ends_only_the_line():
@@ -70,13 +63,15 @@ def converse(choice: Choice) -> None:
 class _Session:
     """What a session has loaded, and its last answer."""
 
-    def __init__(self, choice: Choice, answering: Answering) -> None:
-        self.choice, self.answering = choice, answering
+    def __init__(self, choice: Choice) -> None:
         self.last: Result | None = None
+        self.load(choice)
 
-    def warm_up(self) -> None:
+    def load(self, choice: Choice) -> None:
+        """Load what is to answer from now on; if that fails, what answered before stays."""
         from polyqa.loading import warm_up
 
+        self.answering = choice.loaded()
         warm_up(self.answering.program, self.answering.model)
 
     def do(self, line: str) -> bool:
@@ -90,39 +85,35 @@ class _Session:
             with waiting():
                 if line.startswith(":"):
                     self._do(command, value.strip())
-                elif line.isdecimal() and self.last is not None:
-                    self._alone(self.last, int(line))
                 else:
-                    self._ask(line)
+                    show_result(self._asked(line))
+                    say()
         except KeyboardInterrupt:
             say("interrupted", err=True)
         except Exception as error:
             fail(error)
         return True
 
-    def _ask(self, question: str) -> None:
+    def _asked(self, line: str) -> "Result":
+        """Return the answer to a question; of a number that reading, or that choice of a question back, alone."""
+        last = self.last
+        if last is not None and line.isdecimal():
+            number, many = int(line), len(last.interpretations)
+            if last.asked_back:
+                return last.choose(str(number))
+            if not 1 <= number <= many:
+                raise PolyqaError(f"There is no reading {number}: the last answer has {many}.")
+            return last.alone(number - 1)
         self.last = None
-        result = self.answering.ask(question)
+        result = self.answering.ask(line)
         self.last = chosen(result) if result.asked_back else result
-        show_result(self.last)
-        say()
-
-    def _alone(self, result: "Result", number: int) -> None:
-        """Show a reading alone, by the number that it, or the choice of a question back, was shown with."""
-        many = len(result.interpretations)
-        if not result.asked_back and not 1 <= number <= many:
-            raise PolyqaError(f"There is no reading {number}: the last answer has {many}.")
-        show_result(result.choose(str(number)) if result.asked_back else result.alone(number - 1))
-        say()
+        return self.last
 
     def _do(self, command: str, value: str) -> None:
-        if command in (":program", ":index") and value:
-            of_program = command == ":program"
-            choice = replace(self.choice, program=value) if of_program else replace(self.choice, index=value)
-            self.answering, self.choice = choice.loaded(), choice
-            self.warm_up()
-            say(str(self.answering))
-        elif command in (":program", ":index"):
+        if command in (":program", ":index"):
+            if value:
+                choice = self.answering.choice
+                self.load(replace(choice, program=value) if command == ":program" else replace(choice, index=value))
             say(str(self.answering))
         elif command == ":why" and self.last is not None:
             show_why(self.last, self.answering.picked(self.last.question))
@@ -136,12 +127,9 @@ def _line() -> str | None:
     """Return what is typed at the prompt, ``None`` at its end."""
     try:
         return input("? ")
-    except EOFError:
+    except (EOFError, KeyboardInterrupt) as ended:
         say()
-        return None
-    except KeyboardInterrupt:
-        say()
-        return ""
+        return None if isinstance(ended, EOFError) else ""
 
 
 @contextmanager

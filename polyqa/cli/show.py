@@ -12,7 +12,6 @@ from .terminal import say
 
 if TYPE_CHECKING:
     from polyqa.artifacts.store import Artifact
-    from polyqa.programs.registry import Entry
 
 _WIDE = 120  # characters, from which on five columns are readable beside each other
 _DEMOS = 1  # of each call, unless all are asked for
@@ -106,39 +105,22 @@ def programs_command(
     from polyqa.programs.registry import REGISTRY
 
     if as_json:
-        data = {
-            name: {
-                "class": entry.program.__name__,
-                "summary": entry.summary,
-                "paper": entry.paper,
-                "url": entry.url,
-                "calls": entry.calls,
-                "cost": entry.cost,
-                "needs": sorted(entry.needs),
-            }
-            for name, entry in REGISTRY.items()
-        }
+        data = {}
+        for name, one in REGISTRY.items():
+            told = {field: getattr(one, field) for field in ("summary", "paper", "url", "calls", "cost")}
+            data[name] = {"class": one.program.__name__, **told, "needs": sorted(one.needs)}
         show_json(data)
         return
     out = console()
+    columns = ["program", "what it does", "paper", "LM calls a question", "cost"]
+    rows = [[f"[bold]{name}[/]", one.summary, one.paper, one.calls, one.cost] for name, one in REGISTRY.items()]
     if out.width < _WIDE:
-        rows = [(f"[bold]{name}[/]", _in_lines(entry)) for name, entry in REGISTRY.items()]
-        listed = table("program", "what it does; LM calls a question, cost; paper", rows=rows)
-    else:
-        listed = table(
-            *("program", "what it does", "paper", "LM calls a question", "cost"),
-            rows=[
-                (f"[bold]{name}[/]", entry.summary, entry.paper, entry.calls, entry.cost)
-                for name, entry in REGISTRY.items()
-            ],
-        )
+        columns = ["program", "what it does; LM calls a question, cost; paper"]
+        rows = [[name, f"{does}\n{calls}, {cost}\n[dim]{paper}[/]"] for name, does, paper, calls, cost in rows]
+    listed = table(*columns, rows=rows)
     listed.padding = (0, 2, 1, 0)
     out.print(listed)
     out.print("[dim]K: passages shown. polyqa ask … --program NAME[/]")
-
-
-def _in_lines(entry: "Entry") -> str:
-    return f"{entry.summary}\n{entry.calls}, {entry.cost}\n[dim]{entry.paper}[/]"
 
 
 def _list_recipes(as_json: bool) -> None:

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from contextvars import ContextVar
 from typing import Any, TextIO
 
@@ -30,32 +30,23 @@ def waiting() -> Iterator[None]:
     if "_POLYQA_COMPLETE" in os.environ:  # a shell asks, and draws itself
         yield
         return
-    if not error.isatty():
-        timer = threading.Timer(AFTER_ELSEWHERE, _say, (error,))
-        timer.daemon = True
-        timer.start()
-        token = _END.set(timer.cancel)
-        try:
-            yield
-        finally:
-            timer.cancel()
-            _END.reset(token)
-        return
-    line = _Line(error)
-    out = sys.stdout
-    own_out, own_error = _Watched(out, line, once=True), _Watched(error, line, once=False)
-    sys.stdout, sys.stderr = own_out, own_error
-    line.start()
-    token = _END.set(line.end)
-    try:
+    with ExitStack() as stack:
+        end: Callable[[], None]
+        if error.isatty():
+            line = _Line(error)
+            own: list[Any] = [_Watched(sys.stdout, line, once=True), _Watched(error, line, once=False)]
+            stack.enter_context(redirect_stdout(own[0]))
+            stack.enter_context(redirect_stderr(own[1]))
+            line.start()
+            end = line.end
+        else:
+            timer = threading.Timer(AFTER_ELSEWHERE, _say, (error,))
+            timer.daemon = True
+            timer.start()
+            end = timer.cancel
+        stack.callback(end)
+        stack.callback(_END.reset, _END.set(end))
         yield
-    finally:
-        line.end()
-        _END.reset(token)
-        if sys.stdout is own_out:
-            sys.stdout = out
-        if sys.stderr is own_error:
-            sys.stderr = error
 
 
 def ready() -> None:

@@ -18,7 +18,10 @@ from typing import Any
 
 from charset_normalizer import from_bytes
 
+from polyqa.base.errors import PolyqaError
+from polyqa.base.rows import SUFFIXES, format_of, read_rows
 from polyqa.base.values import MetadataValue
+from polyqa.colbert_index.corpus import SHAPE
 
 from . import cleaning
 from .blocks import Block, Document, rows_text
@@ -42,18 +45,24 @@ _LINE_SPACING = 1.2  # of the size of the type
 _SLIDE = re.compile(r"slide-mark (\d+)")
 
 
+def is_ready(path: Path) -> bool:
+    """Return whether a file holds passages already: a corpus's format, or a table or a list with a text column."""
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS or suffix not in SUFFIXES:
+        return suffix not in FORMATS and format_of(path) in SUFFIXES
+    try:
+        first = next(read_rows(path, SHAPE), None)
+    except PolyqaError:
+        return False
+    return first is not None and SHAPE.is_row(first.value)
+
+
 class UnreadableError(Exception):
     """A file cannot be converted; the message is the reason."""
 
 
 def convert(path: Path) -> Iterator[Document]:
-    """Yield the document that a file holds, or the messages of a mailbox.
-
-    Raises
-    ------
-    UnreadableError
-        If it cannot be read.
-    """
+    """Yield the document that a file holds, or the messages of a mailbox; `UnreadableError` if it cannot be read."""
     suffix = path.suffix.lower()
     if re.fullmatch(r"(?i)(genindex|py-modindex|search)\b.*\.html?", path.name):
         raise UnreadableError("is an index of links")

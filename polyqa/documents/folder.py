@@ -1,8 +1,6 @@
 """Reads the files of a folder as they lie there, and says what was read."""
 
-import hashlib
 import os
-import queue
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,14 +11,13 @@ from typing import NamedTuple
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
-from polyqa.base.files import visible_files
+from polyqa.base.files import file_hash, visible_files
 from polyqa.base.rows import SUFFIXES, exists, format_of, is_saved
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import Passage
-from polyqa.colbert_index.corpus import content_id, repeated_id, with_id
+from polyqa.colbert_index.corpus import distinct, with_id
 
-from .converting import FORMATS
-from .corpora import is_ready
+from .converting import FORMATS, is_ready
 from .namesakes import titles_of, told_apart
 from .splitting import Splitter, split_passages
 from .worker import Worker, reason_against
@@ -109,6 +106,9 @@ class Documents:
             raise PolyqaError(f"{self.path} is neither a folder nor a file.")
         self.splitter = splitter or Splitter()
         self.before = before or {}
+        self._begin()
+
+    def _begin(self) -> None:
         self.files: dict[str, str] = {}
         self.skipped: set[str] = set()
         self.left_out: dict[str, str] = {}
@@ -118,28 +118,25 @@ class Documents:
         self._others: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Passage]:
-        self.files, self.skipped, self.left_out, self.ids, self.titles = {}, set(), {}, {}, {}
-        self.passages, self._others = 0, Counter()
+        self._begin()
         root = self.path if self.path.is_dir() else self.path.parent
         listed = dict(self._listed(root))
         read = self._converted([file for file in listed.items() if file[0] not in self.skipped])
         read |= self._converted([(source, listed[source]) for source in self._namesakes(listed)])
         told = told_apart({source: read[source] for source in listed if source in read}, self.splitter)
-        seen: dict[str, tuple[str, str]] = {}  # id to file and hash
-        for source, passages in told.items():
+        for passage in distinct(self._with_ids(told)):
+            self.passages += 1
+            yield passage
+        if not self.files:
+            raise PolyqaError(f"{self.path} holds no file that can be read: {self.summary()}.")
+
+    def _with_ids(self, files: Mapping[str, Sequence[Passage]]) -> Iterator[tuple[str, Passage]]:
+        """Yield the passages of each file, with their ids, behind its path; note the ids."""
+        for source, passages in files.items():
             ready = any(passage.pid for passage in passages)
             passages = list(split_passages(passages, self.splitter) if ready else map(with_id, passages))
             self.ids[source] = [passage.pid for passage in passages]
-            for passage in passages:
-                content = content_id(passage)
-                if passage.pid not in seen:
-                    seen[passage.pid] = source, content
-                    self.passages += 1
-                    yield passage
-                elif seen[passage.pid][1] != content:
-                    raise repeated_id(passage.pid, seen[passage.pid][0], source)
-        if not self.files:
-            raise PolyqaError(f"{self.path} holds no file that can be read: {self.summary()}.")
+            yield from ((source, passage) for passage in passages)
 
     def _listed(self, root: Path) -> Iterator[tuple[str, Path]]:
         """Yield the files that may be read, in the order of their paths; note which need not be read again."""
@@ -150,7 +147,7 @@ class Documents:
                     self.left_out[source] = fault
                 continue
             try:
-                digest = _digest(path)
+                digest = file_hash(path)
             except OSError as error:  # no permission, or gone since the folder was listed
                 self.left_out[source] = f"cannot be read ({error.strerror})"
                 continue
@@ -176,16 +173,14 @@ class Documents:
     def _converted(self, files: Sequence[tuple[str, Path]]) -> dict[str, list[Passage]]:
         """Return the passages of each file that can be read, those of documents without ids."""
         started = [Worker(self.splitter) for _ in range(min(4, os.cpu_count() or 1))]
-        idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-        for worker in started:
-            idle.put(worker)
+        idle = [*started]  # as many as threads
 
         def convert(source: str, path: Path) -> list[Passage] | str:
-            worker = idle.get()
+            worker = idle.pop()
             try:
                 return worker.passages(path, source)
             finally:
-                idle.put(worker)
+                idle.append(worker)
 
         read: dict[str, list[Passage]] = {}
         with ThreadPoolExecutor(len(started)) as pool:
@@ -237,8 +232,3 @@ class Documents:
             more = [f"and {len(named) - self.NAMED:,} more"] if len(named) > self.NAMED else []
             parts.append(f"{counted(len(named), 'file')} left out: {', '.join([*named[: self.NAMED], *more])}")
         return "; ".join(parts)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:32]

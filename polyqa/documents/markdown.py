@@ -73,10 +73,7 @@ def _values(fields: Mapping[Any, Any]) -> dict[str, MetadataValue]:
 def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
     """Return the blocks of Markdown, each with its line.
 
-    Parameters
-    ----------
-    web
-        It was a web page: without what only leads elsewhere, such as lists of links, buttons and cookie texts.
+    Of what was a ``web`` page that is left out which only leads elsewhere: lists of links, buttons and cookie texts.
     """
     from markdown_it import MarkdownIt
 

@@ -31,13 +31,7 @@ def told_apart(files: Mapping[str, Sequence[Passage]], splitter: Splitter) -> di
     """Return the passages of files; of those with one title each says in brackets which file it is of.
 
     What stands in several of them names these, up to four; more would hide the title. Copies of a file need no names.
-
-    Parameters
-    ----------
-    files
-        Passages without ids by the path of their file in the folder; those with ids stay as they are.
-    splitter
-        Splits those that the longer title makes too long.
+    Passages with ids stay as they are; those that the longer title makes too long are split.
     """
     namesakes = defaultdict[str, list[str]](list)
     for source, passages in files.items():

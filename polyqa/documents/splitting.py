@@ -69,13 +69,7 @@ class Splitter:
         return splitter.chunk_indices(text)
 
     def passages(self, document: Document, source: str) -> Iterator[Passage]:
-        """Yield the passages of a document, without ids.
-
-        Parameters
-        ----------
-        source
-            Its path, relative to its folder.
-        """
+        """Yield the passages of a document, without ids; the source is its path in the folder."""
         title = document.title or _first_heading(document.blocks) or source.rsplit("/", 1)[-1].rsplit(".", 1)[0]
         sections = [
             (tuple(heading for heading in path if normalize_words(heading) != normalize_words(title)), blocks)

@@ -121,8 +121,7 @@ class Worker:
 def _answer(path: Path, source: str, splitter: Splitter) -> dict[str, object]:
     from polyqa.colbert_index.corpus import read_corpus
 
-    from .converting import UnreadableError, convert
-    from .corpora import is_ready
+    from .converting import UnreadableError, convert, is_ready
 
     try:
         if is_ready(path):

@@ -80,10 +80,6 @@ _P = ("g_precision_part", "g_precision_whole")
 _R = ("g_recall_part", "g_recall_whole")
 
 
-def _columns(*columns: Column) -> Mapping[str, Column]:
-    return MappingProxyType({column.name: column for column in columns})
-
-
 def _share(name: str, label: str, meaning: str, better: bool = True) -> Column:
     """Return the mean of the score of this name, in per cent."""
     return Column(name, label, (name,), _mean, meaning, higher_is_better=better)
@@ -94,10 +90,7 @@ def _amount(name: str, label: str, meaning: str, better: bool | None = False) ->
     return Column(name, label, (name,), _mean, meaning, percent=False, higher_is_better=better)
 
 
-MEAN = Column("mean", "mean", ("value",), _mean, "the mean")
-"""The plain mean of values in [0, 1], in per cent."""
-
-COLUMNS = _columns(
+_COLUMNS = (
     _share("disambig_f1", "D-F1", "how well the text answers each reading"),
     _share("rouge_l", "R-L", "overlap with the reference text"),
     Column("dr", "DR", ("disambig_f1", "rouge_l"), _dr, "geometric mean of D-F1 and R-L"),
@@ -127,3 +120,4 @@ COLUMNS = _columns(
     _amount("seconds", "s", "seconds per question"),
     _share("failed", "failed", "questions without an answer", better=False),
 )
+COLUMNS: Mapping[str, Column] = MappingProxyType({column.name: column for column in _COLUMNS})

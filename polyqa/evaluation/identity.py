@@ -73,6 +73,7 @@ class RunIdentity(BaseModel):
         more
             What it is asked and scored with: ``reader``, ``judge``, ``questions``, ``n``; or with ``min_confidence``.
         """
+        where = f" where {index.condition}" if index is not None and index.condition is not None else ""
         return cls(
             program=name or type(program).__name__,
             program_state=identity_hash(program),
@@ -80,7 +81,7 @@ class RunIdentity(BaseModel):
             lm_settings=sampling(lm),
             own_lms=describe_lms(program),
             adapter=adapter_name(),
-            index=_described(index) if index is not None else None,
+            index=f"{index.name} ({index.fingerprint}){where}" if index is not None else None,
             versions={package: version(package) for package in ("polyqa", "dspy")},
             **more,
         )
@@ -88,8 +89,3 @@ class RunIdentity(BaseModel):
     def changed_since(self, earlier: "RunIdentity") -> str:
         """Return in words how this identity differs from an earlier one; nothing if they are the same."""
         return differences(earlier.model_dump(), self.model_dump())
-
-
-def _described(index: ColBERTIndex) -> str:
-    where = "" if index.condition is None else f" where {index.condition}"
-    return f"{index.name} ({index.fingerprint}){where}"

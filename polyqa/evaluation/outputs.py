@@ -1,7 +1,7 @@
 """Reads what other systems answered, in the usual formats, so that it can be scored the same way."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
     return given
 
 
-def _records(path: Path, text: str) -> list[tuple[str, str | None, Any]]:
+def _records(path: Path, text: str) -> Sequence[tuple[str, str | None, Any]]:
     try:
         data = json.loads(text)
     except ValueError:
@@ -81,16 +81,13 @@ def _records(path: Path, text: str) -> list[tuple[str, str | None, Any]]:
     return [("record 1", None, data)]
 
 
-def _lines(path: Path, text: str) -> Sequence[tuple[str, str | None, Any]]:
-    found = []
+def _lines(path: Path, text: str) -> Iterator[tuple[str, None, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            found.append((f"line {number}", None, json.loads(line)))
-        except (ValueError, RecursionError) as error:
-            raise PolyqaError(f"{path}, line {number} is not JSON ({error}): {line[:200]}") from error
-    return found
+        if line.strip():
+            try:
+                yield f"line {number}", None, json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise PolyqaError(f"{path}, line {number} is not JSON ({error}): {line[:200]}") from error
 
 
 def _output(key: str | None, value: Any) -> tuple[str, Output | None]:
@@ -168,8 +165,6 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
     questions
         A question without an output is recorded as failed, and so is one on which the judge fails; both score
         as an empty answer.
-    scorer
-        See `scoring.Scorer`.
 
     Raises
     ------

@@ -114,13 +114,12 @@ def column_scores(records: Sequence[Record], names: Sequence[str]) -> list[NDArr
     all its gold readings count as not recalled.
     """
     arrays = []
-    answered = np.array([record.error is None for record in records], dtype=np.bool_)
+    failed = np.array([record.error is not None for record in records], dtype=np.bool_)
     for name in names:
         values = np.array([record.value(name) for record in records], dtype=np.float64)
-        if not np.isnan(values[answered]).all():
-            for at, record in enumerate(records):
-                if record.error is not None and np.isnan(values[at]) and name not in _NOT_FOR_FAILED:
-                    values[at] = record.gold_readings if name in _ONE_PER_READING else 0.0
+        if name not in _NOT_FOR_FAILED and not np.isnan(values[~failed]).all():
+            for at in np.flatnonzero(failed & np.isnan(values)).tolist():
+                values[at] = records[at].gold_readings if name in _ONE_PER_READING else 0.0
         arrays.append(values)
     return arrays
 

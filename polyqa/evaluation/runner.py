@@ -47,8 +47,6 @@ def run_answers(
         Of the run, see `runs`. It is locked while the run goes on.
     identity
         Must equal that of the earlier run.
-    threads
-        How many questions are answered at once.
 
     Returns
     -------

@@ -61,9 +61,10 @@ class Run:
         return summarize(self.records)
 
     def __repr__(self) -> str:
-        made = f"program={shortened(self.settings.program, 60)!r}, " if self.settings else ""
-        lm = f"lm={shortened(self.settings.lm, 60)!r}, " if self.settings else ""
-        return f"Run({str(self.path)!r:.200}, {made}{lm}{self})"
+        made = ""
+        if self.settings:
+            made = f"program={shortened(self.settings.program, 60)!r}, lm={shortened(self.settings.lm, 60)!r}, "
+        return f"Run({str(self.path)!r:.200}, {made}{self})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run as JSON data: its name, and what ``summary.json`` holds; the records are left out."""

@@ -100,8 +100,6 @@ def comparison_tables(comparison: Comparison, *, everything: bool = True) -> str
 
     Parameters
     ----------
-    comparison
-        Of two runs.
     everything
         All metrics and breakdowns, or the headline metric and what differs.
     """

@@ -51,10 +51,8 @@ def claim(low: float, high: float, n: int, *, what: str = "It") -> str:
 
     Parameters
     ----------
-    low, high
-        Of the 95% interval; NaN if there is none.
-    n
-        How many questions it comes from.
+    low, high, n
+        Of the 95% interval, NaN if there is none, and how many questions it comes from.
     what
         What was changed, as the beginning of a sentence.
 

@@ -37,11 +37,11 @@ def within_a_sentence(question: str, text: str, span: Span) -> Span:
     if rows and rows[0].start() <= span.start:
         row = max(rows, key=lambda one: len(asked & set(content_words(one[0]))))
         values = [
-            (field, row.start() + field.start(2), row.start() + field.end(2)) for field in _FIELD.finditer(row[0])
+            (field[1], row.start() + field.start(2), row.start() + field.end(2)) for field in _FIELD.finditer(row[0])
         ]
         touched = [value for value in values if value[1] < span.end and value[2] > span.start]
         if touched:
-            _, start, end = max(touched, key=lambda value: len(asked & set(content_words(value[0][1]))))
+            _, start, end = max(touched, key=lambda value: len(asked & set(content_words(value[0]))))
             return _between(text, start, end, span)
     ends = [(max(one.start, span.start), min(one.end, span.end)) for one in sentences(text)]
     told = [(start, end) for start, end in ends if content_words(text[start:end])]
@@ -83,11 +83,9 @@ def _with_whole_code(text: str, span: Span) -> str:
 
 def _balanced(answer: str) -> str:
     for left, right in _PAIRS:
-        if answer.count(left) > answer.count(right):
-            before, _, after = answer.rpartition(left)
-            answer = before if len(before) > len(after) else after
-        elif answer.count(right) > answer.count(left):
-            before, _, after = answer.partition(right)
+        opened, closed = answer.count(left), answer.count(right)
+        if opened != closed:
+            before, _, after = answer.rpartition(left) if opened > closed else answer.partition(right)
             answer = before if len(before) > len(after) else after
     if answer.count('"') % 2:
         answer = answer.replace('"', "")

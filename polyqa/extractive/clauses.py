@@ -11,8 +11,9 @@ import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from polyqa.base.text import COUNTS
 from polyqa.metrics.text import normalize_words, sentences
@@ -75,30 +76,31 @@ class Number(NamedTuple):
     high: int
 
 
-@dataclass(frozen=True)
-class Clause:
-    """A clause that can be recognised; ``clauses.toml`` has them.
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+class Clause(BaseModel):
+    """A clause that can be recognised; ``clauses.toml`` has them. Name and meaning are for people.
 
     Attributes
     ----------
-    name, meaning
-        For people.
     wordings
         What it may be worded like, with ``3`` for any number.
     words
         What must stand in the sentence.
-    sets
-        What it sets; for a clause with a number nothing but that.
-    number
-        Which number it sets.
+    sets, number
+        What it sets, or which number and nothing but that.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     name: str
     meaning: str
     wordings: tuple[str, ...]
-    words: re.Pattern[str]
-    sets: Mapping[str, Any]
-    number: Number | None
+    words: Annotated[re.Pattern[str], BeforeValidator(_words)]
+    sets: Mapping[str, Any] = {}
+    number: Number | None = None
 
     def value(self, numbers: Sequence[int]) -> Mapping[str, Any] | None:
         """Return what it sets, given the numbers of the sentence; ``None`` if they do not fit."""
@@ -108,26 +110,8 @@ class Clause:
         return {self.number.field: numbers[0]} if fits else None
 
 
-def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-def _read_clauses() -> tuple[Clause, ...]:
-    text = files(__package__).joinpath("clauses.toml").read_text(encoding="utf-8")
-    return tuple(
-        Clause(
-            entry["name"],
-            entry["meaning"],
-            tuple(entry["wordings"]),
-            _words(entry["words"]),
-            MappingProxyType(entry.get("sets", {})),
-            Number(**entry["number"]) if "number" in entry else None,
-        )
-        for entry in tomllib.loads(text)["clause"]
-    )
-
-
-CLAUSES = _read_clauses()
+_TABLE = tomllib.loads(files(__package__).joinpath("clauses.toml").read_text(encoding="utf-8"))
+CLAUSES = tuple(map(Clause.model_validate, _TABLE["clause"]))
 """What the engine knows; the first that fits a sentence best is taken."""
 
 NEAR = 0.5
@@ -174,17 +158,7 @@ def parts_of(instructions: str) -> list[str]:
 
 
 def hear(instructions: str, own: str, encoder: Encoder) -> Heard:
-    """Return the clauses of an instruction.
-
-    Parameters
-    ----------
-    instructions
-        As they stand in the prompt.
-    own
-        The instructions of the signature itself, whose sentences are the task and no clauses.
-    encoder
-        Judges how near a sentence is to a clause.
-    """
+    """Return the clauses of an instruction: none is a sentence of the signature's ``own``, which are the task."""
     known = {normalize_words(part) for part in parts_of(_joined(own))}
     asked = [part for part in parts_of(_joined(instructions)) if normalize_words(part) not in known]
     if not asked:

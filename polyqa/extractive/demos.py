@@ -48,12 +48,7 @@ def support_in(name: str, models: Models) -> Callable[[Mapping[str, str]], float
 def best_cut(labelled: Labelled, default: float) -> float:
     """Return the threshold that separates the labels with the fewest errors; among equals the nearest to the default.
 
-    Parameters
-    ----------
-    labelled
-        Score in [0, 1] and whether it should reach the threshold.
-    default
-        Returned if there is no label.
+    A label says of a score in [0, 1] whether it should reach the threshold; without labels it is the default.
     """
     scores = sorted({0.0, 1.0, *(score for score, _ in labelled)})
     cuts = [default, *((low + high) / 2 for low, high in pairwise(scores))]

@@ -13,6 +13,7 @@ from polyqa.base.values import Passage
 from polyqa.lm.client import RecentLM
 from polyqa.lm.recorder import messages_of
 from polyqa.models import Encoder, Reader, Writer
+from polyqa.models.memory import Shared
 from polyqa.signatures.lookup import find_by_fields
 
 from .ambiguity import infer_pseudo_interpretations, relax_query, rewrite_query, type_ambiguity
@@ -30,25 +31,17 @@ from .readings import extract_interpretations, interpret_passage, locate_answer
 from .segments import critique_segment, decide_retrieval, draft_segment
 
 Skill = Callable[[Prompt, Models], dict[str, object]]
-# Fields of `Clauses` that say something of readings, and of long answers.
-_OF_READINGS = frozenset(
-    {"most", "least", "certainty", "order", "dates", "brief", "full_names", "named", "titles", "agreed"}
-)
+# Fields of `Clauses` that say something of a short answer, of readings, of long answers, of verdicts.
+_OF_ONE_ANSWER = frozenset({"dates", "brief", "full_names"})
+_OF_READINGS = _OF_ONE_ANSWER | {"most", "least", "certainty", "order", "named", "titles", "agreed"}
 _OF_ANSWERS = frozenset({"words", "sentences", "manner"})
 _OF_VERDICTS = frozenset({"doubt"})
 
 
 class Task(NamedTuple):
-    """What the engine does for a signature.
+    """What the engine does for a prompt with exactly the outputs, and at least the inputs, of a signature.
 
-    Attributes
-    ----------
-    signature
-        Whose fields a prompt must have: exactly its outputs, and at least its inputs.
-    skill
-        Makes the outputs of a prompt.
-    obeys
-        The fields of `Clauses` that the skill heeds.
+    ``skill`` makes the outputs; it heeds the fields of `Clauses` in ``obeys``.
     """
 
     signature: type[dspy.Signature]
@@ -71,13 +64,9 @@ TASKS: Mapping[type[dspy.Signature], Task] = {
         Task(signatures.RefineQuestion, refine_question),
         Task(signatures.AnswerRefined, answer_refined),
         Task(signatures.VerifyAgainstRoot, verify_against_root, _OF_VERDICTS),
-        Task(
-            signatures.LocateAnswer,
-            locate_answer,
-            frozenset({"dates", "brief", "full_names", "titles", "doubt", "agreed"}),
-        ),
+        Task(signatures.LocateAnswer, locate_answer, _OF_ONE_ANSWER | _OF_VERDICTS | {"titles", "agreed"}),
         Task(signatures.RelaxQuery, relax_query),
-        Task(signatures.InterpretPassage, interpret_passage, frozenset({"certainty", "dates", "brief", "full_names"})),
+        Task(signatures.InterpretPassage, interpret_passage, _OF_ONE_ANSWER | {"certainty"}),
         Task(signatures.VerifyFinding, verify_finding),
         Task(signatures.TellFindings, tell_findings),
         Task(signatures.ReadDocument, read_document),
@@ -99,7 +88,7 @@ TASKS: Mapping[type[dspy.Signature], Task] = {
 MODEL_NAME = "polyqa/extractive"
 
 
-class ExtractiveEngine:
+class ExtractiveEngine(Shared):
     """Answers the prompts of polyqa's signatures from what stands in them.
 
     It has no knowledge of its own. Of instructions it obeys the clauses that it knows (`clauses.CLAUSES`). It also
@@ -185,12 +174,9 @@ class ExtractiveEngine:
             Writer(state["writer"]),
         )
 
-    def __deepcopy__(self, memo: dict[int, object]) -> "ExtractiveEngine":
-        return self
-
 
 def _skill(prompt: Prompt, task: Task | None) -> Skill:
-    skill = None if task is None else task.skill
+    skill = task and task.skill
     if skill in (None, answer_closed_book) and asks_a_text(prompt.input_fields, prompt.output_fields):
         skill = answer_from_text
     if skill is None:
@@ -207,7 +193,7 @@ def _skill(prompt: Prompt, task: Task | None) -> Skill:
     return skill
 
 
-class AsyncExtractiveEngine:
+class AsyncExtractiveEngine(Shared):
     """The same engine for ``async_engine=``: the work is done in a thread, the loop stays free."""
 
     def __init__(self, engine: Any) -> None:
@@ -230,9 +216,6 @@ class AsyncExtractiveEngine:
     def load_state(cls, state: dict[str, str]) -> "AsyncExtractiveEngine":
         """See `ExtractiveEngine.load_state`."""
         return cls(ExtractiveEngine.load_state(state))
-
-    def __deepcopy__(self, memo: dict[int, object]) -> "AsyncExtractiveEngine":
-        return self
 
 
 def embedded_lm(engine: ExtractiveEngine | None = None, **settings: Any) -> Any:

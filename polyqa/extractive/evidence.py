@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple
 
 from polyqa.metrics.text import holds, normalize_words, sentence_at
 from polyqa.models import Encoder, Reader, Span, Writer
@@ -32,30 +31,14 @@ class Models:
     writer: Writer = field(default_factory=Writer)
 
 
-class Features(NamedTuple):
-    """What speaks for or against an answer that a passage gives.
-
-    Attributes
-    ----------
-    score
-        The reader's score of the span, sum of two logits.
-    similarity
-        Cosine of question and passage.
-    sentence
-        Cosine of question and the span's sentence, with the title before it.
-    """
-
-    score: float
-    similarity: float
-    sentence: float
-
-
 # Logistic regression over the answers to questions of six corpora that count alike: training questions of homonyms,
 # ASQA, AmbigNQ and TimeQA, half of RAMDocs, SQuAD (label: the answer is one of the gold answers); the log-odds are
 # stretched so that a share of the best support means something. What each corpus gives that is
 # left out stands in `lab/log.md`.
-BIAS = -7.4
-WEIGHTS = Features(score=0.395, similarity=3.88, sentence=1.68)
+_BIAS = -7.4
+_SCORE = 0.395  # the reader's, of the span: sum of two logits
+_SIMILARITY = 3.88  # cosine of question and passage
+_SENTENCE = 1.68  # cosine of question and the span's sentence, with the title before it
 
 
 @dataclass(frozen=True)
@@ -70,15 +53,12 @@ class Evidence:
         The span made a whole answer, see `answers.whole_answer`.
     support
         How sure it is that this is an answer to the question, in (0, 1).
-    features
-        What the support is made of.
     """
 
     passage: PromptPassage
     span: Span
     answer: str
     support: float
-    features: Features
 
 
 def gather(question: str, passages: Sequence[PromptPassage], models: Models, *, keep: int = SPANS) -> list[Evidence]:
@@ -101,16 +81,10 @@ def gather(question: str, passages: Sequence[PromptPassage], models: Models, *, 
     found = []
     for passage, text, spans, told in zip(passages, shown, readings, stated, strict=True):
         for span, sentence in zip(spans, told, strict=True):
-            features = Features(span.score, near[text], near[sentence])
-            found.append(
-                Evidence(passage, span, whole_answer(question, passage.text, span), _support(features), features)
-            )
+            score = _BIAS + (_SCORE * span.score + _SIMILARITY * near[text] + _SENTENCE * near[sentence])
+            answer = whole_answer(question, passage.text, span)
+            found.append(Evidence(passage, span, answer, 1 / (1 + math.exp(-score))))
     return sorted(found, key=lambda evidence: -evidence.support)
-
-
-def _support(features: Features) -> float:
-    score = BIAS + sum(weight * value for weight, value in zip(WEIGHTS, features, strict=True))
-    return 1 / (1 + math.exp(-score))
 
 
 def best_support(question: str, passages: Sequence[PromptPassage], models: Models) -> float:

@@ -8,7 +8,7 @@ from polyqa.base.values import Interpretation
 from polyqa.metrics.text import with_title
 from polyqa.models import Span
 
-from .evidence import Evidence, Features, Models, best_support, gather, same_answer, telling
+from .evidence import Evidence, Models, best_support, gather, same_answer, telling
 from .long_answers import compose_answer, tell, tidy
 from .prompt import Prompt, PromptPassage, evidence_in
 from .readings import NULL
@@ -59,7 +59,7 @@ def aggregate_answers(prompt: Prompt, models: Models) -> dict[str, object]:
             start = max(sentence.find(answer), 0)
             span = Span(answer, start, start + len(answer), 0.0)
             passage = PromptPassage(line.number, title, sentence)
-            replies.append(Evidence(passage, span, answer, 1.0, Features(*[0.0] * len(Features._fields))))
+            replies.append(Evidence(passage, span, answer, 1.0))
     votes = Counter(
         next(at for at, first in enumerate(replies) if same_answer(first.answer, one.answer)) for one in replies
     )

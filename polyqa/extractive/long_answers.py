@@ -61,16 +61,12 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     cited = [passage for _, passage, _ in found if passage is not None]
     told = _told(found, named=len(found) > 1)
     opening = opening_of(prompt.question, readings, cited) if len(told) > 1 else ""
-    if words := clauses.words or _usual_length(prompt):
+    lengths = [len(demo.outputs["answer"].split()) for demo in prompt.demos if demo.outputs.get("answer")]
+    if words := clauses.words or (mean(lengths) if lengths else 0):
         told += _more(prompt.question, cited, [opening, *told], words, models)
     # An opening without what it opens says nothing.
     parts = [opening, *told] if opening and clauses.sentences != 1 else told
     return {"answer": " ".join(parts[: clauses.sentences])}
-
-
-def _usual_length(prompt: Prompt) -> float:
-    lengths = [len(demo.outputs["answer"].split()) for demo in prompt.demos if demo.outputs.get("answer")]
-    return mean(lengths) if lengths else 0
 
 
 def clarify(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -125,10 +121,7 @@ def _evidence(
 def with_subject(sentence: Sentence, passage: PromptPassage, *, named: bool) -> str:
     """Return a sentence of a passage as it stands, with the title before it where it does not say what it is about.
 
-    Parameters
-    ----------
-    named
-        Whether the sentence must tell its subject from namesakes; else only one that points to something needs a title.
+    If ``named``, it must tell its subject from namesakes; else only one that points to something needs a title.
     """
     title = passage.title if named else split_title(passage.title)[0]
     says_it = set(content_words(title)) <= set(content_words(sentence.text))
@@ -188,13 +181,8 @@ def _end(text: str) -> str:
 def opening_of(question: str, readings: Sequence[Interpretation], cited: Sequence[PromptPassage] = ()) -> str:
     """Return the sentence that says what a question may mean; nothing if nobody can tell.
 
-    Namesakes are told by what their titles add to the name, other passages by their titles; where all readings cite one
-    passage, or one is not to be found in any, by what each of them adds to the question.
-
-    Parameters
-    ----------
-    cited
-        The passages that the readings cite.
+    Namesakes among the passages that readings cite are told by what their titles add to the name, other passages by
+    their titles; where all cite one passage, or one is not to be found in any, by what each adds to the question.
     """
     titles = list(dict.fromkeys(passage.title for passage in cited))
     if len(titles) > 1 and all(titles) and len(cited) == len(readings):

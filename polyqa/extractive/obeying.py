@@ -27,16 +27,13 @@ def worded(question: str, found: Sequence[Evidence], clauses: Clauses) -> list[E
     """Return evidence with its answers as the clauses want them, best supported first."""
     answers = [replace(one, answer=as_asked(question, one, clauses)) for one in found]
     if clauses.titles:
-        weights = [_MATCHING + (1 - _MATCHING) * _asked(question, one.passage.title) for one in answers]
-        answers = [replace(one, support=one.support * weight) for one, weight in zip(answers, weights, strict=True)]
+        asked = set(content_words(question))
+        for at, one in enumerate(answers):
+            named = set(content_words(one.passage.title))
+            share = len(named & asked) / max(1, len(named))
+            answers[at] = replace(one, support=one.support * (_MATCHING + (1 - _MATCHING) * share))
         answers.sort(key=lambda one: -one.support)
     return agreed(answers) if clauses.agreed else answers
-
-
-def _asked(question: str, title: str) -> float:
-    """Return the share of the title's content words that stand in a question."""
-    named = set(content_words(title))
-    return len(named & set(content_words(question))) / max(1, len(named))
 
 
 def agreed(found: Sequence[Evidence]) -> list[Evidence]:
@@ -122,17 +119,14 @@ def in_order(chosen: Sequence[Evidence], clauses: Clauses) -> list[Evidence]:
     """Return readings by the year that goes with each, where the clauses name an order; without a year come last."""
     if clauses.order is None:
         return list(chosen)
-    dated = [(_year(one), one) for one in chosen]
     sign = -1 if clauses.order == "newest" else 1
-    return [one for _, one in sorted(dated, key=lambda pair: (pair[0] is None, sign * (pair[0] or 0)))]
+    return sorted(chosen, key=lambda one: sign * (_year(one) or sign * math.inf))
 
 
 def _year(one: Evidence) -> int | None:
     """Return the year of the answer, else of its sentence, the nearest to the answer, else of the title."""
     sentence = sentence_at(one.passage.text, one.span.start)
     at = one.span.start - sentence.start
-    near = sorted((abs(found.start() - at), found[0]) for found in YEAR.finditer(sentence.text))
-    for found in (years(one.answer), [text for _, text in near], years(one.passage.title)):
-        if found:
-            return int(found[0])
-    return None
+    near = min(YEAR.finditer(sentence.text), key=lambda found: (abs(found.start() - at), found[0]), default=None)
+    found = [*years(one.answer), *([near[0]] if near else []), *years(one.passage.title)]
+    return int(found[0]) if found else None

@@ -20,14 +20,7 @@ _WORDS = -0.394  # of the question: long ones join what does not belong together
 def trust(question: str, answer: str, passage: Passage, models: Models) -> float:
     """Return how likely a question that the engine made of a passage is one that a person would ask, in (0, 1).
 
-    Of the labelled questions above 0.62 78% are good and 12% wrong.
-
-    Parameters
-    ----------
-    question
-        Stands on its own.
-    answer
-        A span of the passage.
+    Of the labelled questions above 0.62 78% are good and 12% wrong. The answer is a span of the passage.
     """
     shown = PromptPassage(1, passage.title, " ".join(passage.text.split()))
     sentence = sentence_at(passage.text, max(0, passage.text.find(answer))).text

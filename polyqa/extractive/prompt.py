@@ -6,7 +6,7 @@ is what makes its results depend on demos and lets it be served over the wire.
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from xml.etree import ElementTree
@@ -93,15 +93,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class PromptPassage:
-    """A passage as the prompt shows it.
-
-    Attributes
-    ----------
-    number
-        Its number in the prompt, from 1.
-    title, text
-        The parts before and after `` | ``; the title may be empty.
-    """
+    """A passage as the prompt shows it: its number, from 1, its title, which may be empty, and its text."""
 
     number: int
     title: str
@@ -109,12 +101,7 @@ class PromptPassage:
 
 
 def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
-    """Read a rendered prompt.
-
-    Parameters
-    ----------
-    messages
-        Each with its ``role`` (``system``, ``user``, ``assistant``) and its ``content``, a text.
+    """Read a rendered prompt: messages with ``role`` (``system``, ``user``, ``assistant``) and ``content``, a text.
 
     Raises
     ------
@@ -124,6 +111,8 @@ def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
     said = [(message["role"], message["content"]) for message in messages]
     system = "\n".join(text for role, text in said if role in ("system", "developer"))
     turns = [(role, text) for role, text in said if role in ("user", "assistant")]
+    hints: dict[str, str] = {}
+    style: Style = "chat"
     lean = _LEAN.search(system)
     before, found, after = system.partition("Your output fields are:")
     if not (lean or found) or not turns or turns[-1][0] != "user":
@@ -131,45 +120,30 @@ def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
             "this is not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter: it "
             "needs a system message that lists the fields and ends with a user message"
         )
-    if lean:
-        return _lean_prompt(system[: lean.start()], lean, turns)
-    inputs = tuple(_FIELD.findall(before))
-    outputs = tuple(_FIELD.findall(after.partition("All interactions will be structured")[0]))
     last = turns[-1][1]
-    reminder = _REMINDER.search(last)
-    style: Style = "chat" if reminder is None else "xml" if reminder["xml"] else "json" if reminder["json"] else "chat"
-    read_inputs, read_outputs = _READERS[style]
+    if lean:
+        style, hints = "lean", dict(_LEAN_FIELD.findall(lean["asked"]))
+        instructions = system[: lean.start()]
+        inputs, outputs = tuple(name for name, _ in _LEAN_FIELD.findall(lean["given"] or "")), tuple(hints)
+    else:
+        instructions = system.partition(_OBJECTIVE)[2]
+        inputs = tuple(_FIELD.findall(before))
+        outputs = tuple(_FIELD.findall(after.partition("All interactions will be structured")[0]))
+        if reminder := _REMINDER.search(last):
+            style = "xml" if reminder["xml"] else "json" if reminder["json"] else "chat"
+            last = last[: reminder.start()]
+    read_inputs, read_outputs = _READERS.get(style, (_sections, _reply))
     return Prompt(
-        instructions=_stripped_lines(system.partition(_OBJECTIVE)[2]),
+        instructions="\n".join(line.strip() for line in instructions.strip().splitlines()),
         input_fields=inputs,
         output_fields=outputs,
-        inputs=read_inputs(_REMINDER.sub("", last), inputs),
-        demos=tuple(Demo(read_inputs(asked, inputs), read_outputs(reply, outputs)) for asked, reply in _shown(turns)),
-        style=style,
-    )
-
-
-def _shown(turns: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return what is asked and replied in the turns before the last."""
-    return [
-        (asked, reply)
-        for (role, asked), (reply_role, reply) in zip(turns[:-1:2], turns[1::2], strict=False)
-        if (role, reply_role) == ("user", "assistant")
-    ]
-
-
-def _lean_prompt(instructions: str, fields: re.Match[str], turns: Sequence[tuple[str, str]]) -> Prompt:
-    inputs = tuple(name for name, _ in _LEAN_FIELD.findall(fields["given"] or ""))
-    hints = dict(_LEAN_FIELD.findall(fields["asked"]))
-    return Prompt(
-        instructions=_stripped_lines(instructions),
-        input_fields=inputs,
-        output_fields=tuple(hints),
-        inputs=_lean_sections(turns[-1][1], inputs),
+        inputs=read_inputs(last, inputs),
         demos=tuple(
-            Demo(_lean_sections(asked, inputs), _lean_sections(reply, tuple(hints))) for asked, reply in _shown(turns)
+            Demo(read_inputs(asked, inputs), read_outputs(reply, outputs))
+            for (role, asked), (reply_role, reply) in zip(turns[:-1:2], turns[1::2], strict=False)
+            if (role, reply_role) == ("user", "assistant")
         ),
-        style="lean",
+        style=style,
         hints=hints,
     )
 
@@ -180,27 +154,23 @@ def _lean_sections(text: str, names: Sequence[str]) -> dict[str, str]:
     heads = [match for match in _LEAN_HEADER.finditer(text) if match[1] in names]
     if len(names) == 1 and not (heads and heads[0].start() == 0):
         return {names[0]: unescape(text.strip(), names)}
+    return {name: unescape(body, names) for name, body in _below(heads, text, f"{re.escape(NOT_SUPPLIED)}\\Z").items()}
+
+
+def _below(heads: Sequence[re.Match[str]], text: str, left_out: str) -> dict[str, str]:
+    """Return what stands below the headers in a message; the first of each name counts that was not left out."""
     sections: dict[str, str] = {}
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         body = text[head.end() : following.start() if following else len(text)].strip()
-        if body != NOT_SUPPLIED:
-            sections.setdefault(head[1], unescape(body, names))
+        if not re.match(left_out, body):
+            sections.setdefault(head[1], body)
     return sections
-
-
-def _stripped_lines(text: str) -> str:
-    return "\n".join(line.strip() for line in text.strip().splitlines())
 
 
 def _sections(text: str, names: Sequence[str]) -> dict[str, str]:
-    """Split a message at the headers of known fields; the first of each name counts."""
+    """Split a message at the headers of known fields."""
     heads = [match for match in _HEADER.finditer(text) if match[1] in names or match[1] == "completed"]
-    sections: dict[str, str] = {}
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
-        body = text[head.end() : following.start() if following else len(text)].strip()
-        if head[1] != "completed" and not body.startswith(_NOT_SUPPLIED):
-            sections.setdefault(head[1], body)
-    return sections
+    return _texts(_below(heads, text, _NOT_SUPPLIED), names)
 
 
 def _reply(text: str, names: Sequence[str]) -> dict[str, str]:
@@ -250,13 +220,8 @@ def _xml_value(element: ElementTree.Element) -> Any:
     return {child.tag: _xml_value(child) for child in element}
 
 
-_Reader = Callable[[str, Sequence[str]], dict[str, str]]
-_READERS: Mapping[str, tuple[_Reader, _Reader]] = {
-    "chat": (_sections, _reply),
-    "json": (_sections, _reply),
-    "xml": (_xml_sections, _xml_reply),
-}
-"""By style: what reads the inputs of a message, and what reads the outputs of a demo."""
+_READERS = {"lean": (_lean_sections, _lean_sections), "xml": (_xml_sections, _xml_reply)}
+"""What reads the inputs of a message and the outputs of a demo, in styles without headers in brackets."""
 
 
 def evidence_in(text: str) -> list[PromptPassage]:
@@ -294,7 +259,8 @@ def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:
     if prompt.style == "json":
         return json.dumps({name: outputs[name] for name in prompt.output_fields}, ensure_ascii=False)
     if prompt.style == "lean":
-        texts = {name: _lean_text(prompt.hints[name], outputs[name]) for name in prompt.output_fields}
+        forms = ((name, form_told_by(prompt.hints[name])) for name in prompt.output_fields)
+        texts = {name: write_in(form, outputs[name]) if form else _as_text(outputs[name]) for name, form in forms}
         if len(texts) == 1 and all(needs_no_header(text, name) for name, text in texts.items()):
             return next(iter(texts.values()))
         return "\n\n".join(section(name, escape(text, tuple(texts))) for name, text in texts.items())
@@ -319,8 +285,3 @@ def _fill(element: ElementTree.Element, value: object) -> None:
             _fill(ElementTree.SubElement(element, name), part)
     elif value is not None:
         element.text = _NO_XML.sub("", str(value))
-
-
-def _lean_text(hint: str, value: object) -> str:
-    form = form_told_by(hint)
-    return _as_text(value) if form is None else write_in(form, value)

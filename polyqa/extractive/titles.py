@@ -113,11 +113,16 @@ def about_another(question: str, passage: PromptPassage) -> bool:
     >>> about_another("What does Terra 2 cost?", PromptPassage(1, "Terra 1", "It costs 189 euros."))
     True
     """
-    body = question.rstrip(" ?").split()
-    name = split_title(_part_meant(body, passage.title))[0]
-    mention = _mention(body, name)
+    body, name, mention = _named(question, passage.title)
     meant = _other_figure(body, mention, name) if mention else ""
     return bool(meant) and meant.lower() not in passage.text.lower()
+
+
+def _named(question: str, title: str) -> tuple[list[str], str, tuple[int, int] | None]:
+    """Return the words of a question, the name in the title that they mean, and where they mention it."""
+    body = question.rstrip(" ?").split()
+    name = split_title(_part_meant(body, title))[0]
+    return body, name, _mention(body, name)
 
 
 def placed(question: str, title: str) -> tuple[str, str]:
@@ -151,11 +156,10 @@ def are_namesakes(question: str, one: str, other: str) -> bool:
         asked = {*content_words(question)}
         if not asked & {*content_words(apart), *content_words(other_apart)}:
             return True
-    body = question.rstrip(" ?").split()
     (section, place), (same, elsewhere) = placed(question, one), placed(question, other)
     if section and section == same:
         return place != elsewhere
-    mentions = [_mention(body, split_title(_part_meant(body, title))[0]) for title in (one, other)]
+    mentions = [_named(question, title)[2] for title in (one, other)]
     settled = {settle(question, one), settle(question, other)}
     return mentions[0] is not None and mentions[0] == mentions[1] and None not in settled and len(settled) > 1
 
@@ -166,9 +170,8 @@ def names(question: str, title: str) -> bool:
     >>> names("When did Titanic come out?", "Titanic (1953 film)"), names("where is the ritz?", "Ritz (Paris)")
     (True, False)
     """
-    body = question.rstrip(" ?").split()
-    mention = _mention(body, split_title(_part_meant(body, title))[0])
-    return mention is not None and any(body[place][:1].isupper() for place in range(mention[0], mention[1] + 1))
+    body, _, mention = _named(question, title)
+    return mention is not None and any(word[:1].isupper() for word in body[mention[0] : mention[1] + 1])
 
 
 def _larger_name(body: list[str], first: int, last: int) -> int | None:

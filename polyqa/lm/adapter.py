@@ -42,12 +42,7 @@ class LeanAdapter(dspy.ChatAdapter):
     does it. Where there is one output field, the whole reply is that field and needs no header.
 
     A reply that cannot be read raises `dspy.utils.exceptions.AdapterParseError`. There is no second call in another
-    format, as in `dspy.ChatAdapter`.
-
-    Parameters
-    ----------
-    settings
-        See `dspy.Adapter`.
+    format, as in `dspy.ChatAdapter`. Settings are those of `dspy.Adapter`.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -77,12 +72,8 @@ class LeanAdapter(dspy.ChatAdapter):
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:
         """Return the instructions, the inputs, the outputs."""
-        parts = (
-            self.format_task_description(signature),
-            self.format_field_description(signature),
-            self.format_field_structure(signature),
-        )
-        return "\n\n".join(part for part in parts if part)
+        forms = self.format_task_description, self.format_field_description, self.format_field_structure
+        return "\n\n".join(filter(None, (form(signature) for form in forms)))
 
     def format_task_description(self, signature: type[dspy.Signature]) -> str:
         """Return the signature's instructions."""

@@ -83,17 +83,7 @@ class FailedCall:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call gave.
-
-    Attributes
-    ----------
-    prediction
-        The reply, or its fallback.
-    failed
-        What failed; ``None`` if a whole reply came.
-    lost
-        The error of the server, if no reply came.
-    """
+    """What a call gave: the reply or its fallback, what failed if no whole reply came, the server's error if none."""
 
     prediction: dspy.Prediction
     failed: FailedCall | None = None
@@ -102,24 +92,12 @@ class Outcome:
 
 @dataclass
 class CallLog:
-    """Makes the calls of one question, and records those that fail.
+    """Makes the calls of one question, and records those that fail in the order of the algorithm."""
 
-    Attributes
-    ----------
-    names
-        Of predictors, by their `id`.
-    failed
-        The failed calls, in the order of the algorithm.
-    answered
-        Whether any reply has come, readable or not.
-    silent_steps
-        How many of the last steps got no reply at all.
-    """
-
-    names: Mapping[int, str] = field(default_factory=dict)
+    names: Mapping[int, str] = field(default_factory=dict)  # of predictors, by their `id`
     failed: list[FailedCall] = field(default_factory=list)
-    answered: bool = False
-    silent_steps: int = 0
+    answered: bool = False  # whether any reply has come, readable or not
+    silent_steps: int = 0  # how many of the last steps got no reply at all
 
     @classmethod
     def of(cls, program: dspy.Module) -> "CallLog":
@@ -127,19 +105,9 @@ class CallLog:
         return cls({id(predictor): name for name, predictor in program.named_predictors()})
 
     def call(self, predictor: dspy.Module, inputs: Mapping[str, Any], fallback: Fallback | None = None) -> Outcome:
-        """Call a predictor, twice if need be.
+        """Call a predictor, twice if need be, and raise what it raised if another attempt or a fallback cannot help.
 
-        Parameters
-        ----------
-        predictor, inputs
-            What is called with what.
-        fallback
-            Takes the place of a failed reply where `calls.CALLS` has nothing for the signature.
-
-        Raises
-        ------
-        Exception
-            What the call raised, if another attempt would not help or there is no fallback.
+        ``fallback`` takes the place of a failed reply where `calls.CALLS` has nothing for the signature.
         """
         attempts = _Attempts(self, predictor, inputs, fallback)
         while attempts.outcome is None:
@@ -177,15 +145,12 @@ class CallLog:
 
 
 class _Failure(NamedTuple):
-    """An attempt that failed, whether its reply broke off, and the fallback for it."""
+    """An attempt that failed, whether its reply broke off, the fallback for it, and how many readings that keeps."""
 
     error: Exception
     cut: bool
     fallback: Fallback | None
-
-    @property
-    def readings(self) -> int:
-        return self.fallback.readings if self.fallback else 0
+    readings: int
 
 
 class _Attempts:
@@ -245,7 +210,7 @@ class _Attempts:
         fallback = self._fallback
         if self._signature is not None:
             fallback = fallback_for(self._signature, self._first_inputs, _reply_of(error), cut=cut) or fallback
-        self._failures.append(_Failure(error, cut, fallback))
+        self._failures.append(_Failure(error, cut, fallback, fallback.readings if fallback else 0))
         breaks_off_again = cut and self._failures[0].readings
         server_is_down = isinstance(error, dspy_errors.LMTimeoutError) and not self._log.answered
         if len(self._failures) == 1 and not breaks_off_again and not server_is_down:

@@ -25,21 +25,11 @@ Topic = Literal["typing", "readings", "verdicts", "answer", "other"]
 
 @dataclass(frozen=True)
 class Fallback:
-    """Values that take the place of a failed reply.
-
-    Attributes
-    ----------
-    fields
-        The output fields.
-    became
-        What that means, in words.
-    readings
-        How many readings of the failed reply they keep.
-    """
+    """Values of output fields that take the place of a failed reply."""
 
     fields: Mapping[str, Any]
-    became: str
-    readings: int = 0
+    became: str  # what that means, in words
+    readings: int = 0  # how many readings of the failed reply they keep
 
 
 MakeFallback = Callable[[Inputs, str], Fallback | None]
@@ -50,17 +40,10 @@ NO_READINGS = Fallback({"interpretations": [], "answer": ""}, "no reading is tak
 
 
 class CallKind(NamedTuple):
-    """What is known of the calls of one signature.
+    """What is known of the calls of one signature: how a page shows the step, who may make it, its fallback.
 
-    Attributes
-    ----------
-    topic, title
-        How a page shows the step.
-    helps
-        Whether a helper language model may make the call: no word of its reply stands in the answer, it only decides
-        on the way to it.
-    fallback
-        What takes the place of a reply that failed twice.
+    A helper language model may make a call (``helps``) if no word of its reply stands in the answer: it only decides on
+    the way to it.
     """
 
     topic: Topic
@@ -100,6 +83,16 @@ def _answer_of_readings(inputs: Inputs, reply: str) -> Fallback | None:
     return Fallback({"answer": _listed(readings)}, "the answer lists the readings") if readings else None
 
 
+_NO_KIND = _always("no kind of ambiguity is named", reason="", ambiguity_types=[])
+_ITSELF = _always("the question is its only pseudo-interpretation", pseudo_interpretations=[])
+_UNANSWERABLE, _UNFITTING = _always("counted as No", answerable="No"), _always("counted as No", fitting="No")
+_UNGRADED = _always("the passage counts as Ambiguous", grade=Grade.AMBIGUOUS)
+_RETRIEVED = _always("passages are looked up", needs_passages="Yes")
+_BEST_RANKED = _always("the best-ranked passages are taken", selected=[])
+_NONE_KEPT = _always("no generated question is taken", kept=[])
+_NO_ANSWERS = _always("the passage counts as silent", answers="none")
+_NOT_MEANT = _always("the finding counts as not meant", holds="No")
+_IN_ITS_WORDS = _always("the findings are told in the words of the passages", interpretations=[], answer="")
 _NOT_LOCATED = _always("no answer was located", short_answer="null", source="null", settled="No")
 _ABSTAINS = _always("the passage counts as abstaining", interpretation="null", short_answer="null")
 _SILENT = _always("the document counts as giving no answer", short_answer="null", explanation="null")
@@ -110,18 +103,9 @@ _ALL_SUPPORTED = _all_numbers("supported", "interpretations", "nothing was verif
 _ANSWER = "The answer is written"
 
 CALLS: Mapping[type[dspy.Signature], CallKind] = {
-    s.TypeAmbiguity: CallKind(
-        "typing", "Kind of ambiguity", True, _always("no kind of ambiguity is named", reason="", ambiguity_types=[])
-    ),
-    s.InferPseudoInterpretations: CallKind(
-        "readings",
-        "What could be meant",
-        True,
-        _always("the question is its only pseudo-interpretation", pseudo_interpretations=[]),
-    ),
-    s.VerifyInterpretation: CallKind(
-        "verdicts", "Is the reading answered?", True, _always("counted as No", answerable="No")
-    ),
+    s.TypeAmbiguity: CallKind("typing", "Kind of ambiguity", True, _NO_KIND),
+    s.InferPseudoInterpretations: CallKind("readings", "What could be meant", True, _ITSELF),
+    s.VerifyInterpretation: CallKind("verdicts", "Is the reading answered?", True, _UNANSWERABLE),
     s.VerifyInterpretations: CallKind("verdicts", "Which readings are answered", True, _ALL_ANSWERED),
     s.VerifyReadings: CallKind("verdicts", "What the passages support", True, _ALL_SUPPORTED),
     s.ExtractInterpretations: CallKind("readings", "Readings", False, _complete_readings("interpretations")),
@@ -132,36 +116,19 @@ CALLS: Mapping[type[dspy.Signature], CallKind] = {
     s.InterpretPassage: CallKind("readings", "Reading of a passage", False, _ABSTAINS),
     s.RelaxQuery: CallKind("other", "A wider search", True, _question_as("relaxed_query")),
     s.RewriteQuery: CallKind("other", "Another search", True, _question_as("search_query")),
-    s.VerifyAgainstRoot: CallKind(
-        "verdicts", "Does the answer fit the question?", True, _always("counted as No", fitting="No")
-    ),
-    s.GradePassage: CallKind(
-        "verdicts", "Grade of a passage", True, _always("the passage counts as Ambiguous", grade=Grade.AMBIGUOUS)
-    ),
-    s.DecideRetrieval: CallKind(
-        "typing", "Are passages needed?", True, _always("passages are looked up", needs_passages="Yes")
-    ),
+    s.VerifyAgainstRoot: CallKind("verdicts", "Does the answer fit the question?", True, _UNFITTING),
+    s.GradePassage: CallKind("verdicts", "Grade of a passage", True, _UNGRADED),
+    s.DecideRetrieval: CallKind("typing", "Are passages needed?", True, _RETRIEVED),
     s.DraftSegment: CallKind("readings", "Readings of a passage", False, _IRRELEVANT),
     s.CritiqueSegment: CallKind("verdicts", "What the passage supports", True, _UNSUPPORTED),
     s.ReadDocument: CallKind("readings", "Answer of a document", False, _SILENT),
     s.ReviseAnswer: CallKind("readings", "Answer after debate", False, lambda inputs, reply: None),
     s.AggregateAnswers: CallKind("answer", "The right answers are collected", False, _readings_and_answer),
-    s.SelectPassages: CallKind(
-        "verdicts", "Passages chosen", True, _always("the best-ranked passages are taken", selected=[])
-    ),
-    s.SelectQuestions: CallKind("verdicts", "What is kept", True, _always("no generated question is taken", kept=[])),
-    s.ReadPassage: CallKind(
-        "readings", "Answers of a passage", True, _always("the passage counts as silent", answers="none")
-    ),
-    s.VerifyFinding: CallKind(
-        "verdicts", "Can the question mean it?", True, _always("the finding counts as not meant", holds="No")
-    ),
-    s.TellFindings: CallKind(
-        "answer",
-        _ANSWER,
-        False,
-        _always("the findings are told in the words of the passages", interpretations=[], answer=""),
-    ),
+    s.SelectPassages: CallKind("verdicts", "Passages chosen", True, _BEST_RANKED),
+    s.SelectQuestions: CallKind("verdicts", "What is kept", True, _NONE_KEPT),
+    s.ReadPassage: CallKind("readings", "Answers of a passage", True, _NO_ANSWERS),
+    s.VerifyFinding: CallKind("verdicts", "Can the question mean it?", True, _NOT_MEANT),
+    s.TellFindings: CallKind("answer", _ANSWER, False, _IN_ITS_WORDS),
     s.RefineQuestion: CallKind("readings", "Readings from memory", False, _complete_readings("refinements")),
     s.AnswerRefined: CallKind("answer", _ANSWER, False, _answer_of_readings),
 }
@@ -176,14 +143,7 @@ def kind_of(signature: type[dspy.Signature], *, exact: bool = False) -> CallKind
 def fallback_for(signature: type[dspy.Signature], inputs: Inputs, reply: str, *, cut: bool = False) -> Fallback | None:
     """Return the fallback of a failed call; ``None`` where nothing can take its place, as for a closed-book answer.
 
-    Parameters
-    ----------
-    signature, inputs
-        Of the call.
-    reply
-        The reply that could not be read: the readings that stand whole in it are kept. Empty if none came.
-    cut
-        Whether the reply broke off, so that its last line may not be whole.
+    The readings that stand whole in the unreadable reply are kept; if it broke off its last line may not be whole.
     """
     kind = kind_of(signature, exact=True)
     if kind is None:
@@ -195,23 +155,12 @@ def fallback_for(signature: type[dspy.Signature], inputs: Inputs, reply: str, *,
 
 
 def drop_unfinished(signature: type[dspy.Signature], reply: dspy.Prediction, text: str) -> tuple[str, str] | None:
-    """Leave out what is not whole of a reply that broke off but could be read.
+    """Leave out what is not whole of a reply (as it came: ``text``) that broke off but could be read.
 
-    Parameters
-    ----------
-    signature
-        Of the call.
-    reply
-        The prediction; it is changed in place, so that the trace has it so, too.
-    text
-        The reply as it came.
-
-    Returns
-    -------
-    tuple of str, or None
-        The field that broke off and what became of it, in words; ``None`` if nothing was lost, as after a label.
+    The prediction is changed in place, so that the trace has it so, too. Return the field that broke off and what
+    became of it, in words; ``None`` if nothing was lost, as after a label.
     """
-    name = list(signature.output_fields)[-1]
+    *_, name = signature.output_fields
     value = reply[name]
     if isinstance(value, list) and len(value) > 1 and not text.rstrip(" \t").endswith(_COMPLETE):
         reply[name] = value[:-1]

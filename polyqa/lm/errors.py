@@ -29,11 +29,7 @@ _HINTS: tuple[tuple[type[Exception], str, str], ...] = (
         "the server wants fewer requests",
         "Ask again later, or more slowly (--requests-per-minute).",
     ),
-    (
-        dspy_errors.LMTimeoutError,
-        "the server gave up the request",
-        "Ask again later, or show fewer passages (-k).",
-    ),
+    (dspy_errors.LMTimeoutError, "the server gave up the request", "Ask again later, or show fewer passages (-k)."),
     (
         dspy_errors.LMTransportError,
         "the language model's server cannot be reached",
@@ -68,12 +64,7 @@ _ADVICE = re.compile(r"\n\n|\. A gateway or proxy")  # from there on lm15 speaks
 def explain(error: dspy_errors.LMError, model: str = "", address: str | None = None) -> None:
     """Rewrite a language model's error, in place: status, address, what the server said and what to do.
 
-    Parameters
-    ----------
-    error
-        An error of DSPy; its class, status and other fields stay.
-    model, address
-        That were asked, as far as it is known.
+    Its class, status and other fields stay. The model and the address are those asked, as far as they are known.
     """
     if getattr(error, "explained", False):
         return
@@ -133,14 +124,8 @@ class ErrorReader:
     """Stands before a transport of DSPy's client and puts errors into the one form that the client reads.
 
     FastAPI says ``{"detail": …}``, vLLM has the fields of an error at the top, LM Studio and Ollama have a text for
-    ``error``, LM Studio with the status 200: DSPy's client would find no message in these, or an empty reply.
-
-    Parameters
-    ----------
-    transport
-        Sends requests.
-    asked
-        Is told the address of each request.
+    ``error``, LM Studio with the status 200: DSPy's client would find no message in these, or an empty reply. The
+    address of each request is told.
     """
 
     def __init__(self, transport: Any, asked: Callable[[str], None] = lambda address: None) -> None:

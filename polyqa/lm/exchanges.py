@@ -4,40 +4,27 @@ DSPy's cache keeps every reply, also one that its adapter cannot read: whoever a
 process or a later one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError
 
 from .dspy_internals import forget_reply
-from .recorder import Ended, Listener, Started, listening, reply_text
+from .recorder import Ended, Listener, Started, listening, member, reply_text
 
 _RECENT = 64  # entries of a language model's history among which a call is looked for
 
 
 class Exchange(Listener):
-    """The calls of language models that were made in a block.
-
-    Attributes
-    ----------
-    cut
-        Whether the last reply that came broke off because it had as many tokens as it may have. Where DSPy's history
-        is switched off this is not known, and ``False``.
-    limit
-        How many tokens it may have had; ``None`` if that is not known.
-    reply
-        The text of that reply; empty before one came.
-    replied
-        Whether the last call that was made has got its reply, and no predictor has read it yet: what is raised then
-        is raised by a reader.
-    """
+    """The calls of language models that were made in a block, and how the last reply came."""
 
     def __init__(self) -> None:
+        self.reply = ""
+        # Whether it broke off at the limit of tokens; not known, and False, where DSPy's history is switched off.
         self.cut = False
         self.limit: int | None = None
-        self.reply = ""
+        # No predictor has read it yet: what is raised then is raised by a reader.
         self.replied = False
         self._calls: list[Started] = []
 
@@ -84,9 +71,5 @@ def _finish_reason(event: Ended) -> str:
     messages = event.start.inputs.get("messages")
     entries = reversed(event.start.instance.history[-_RECENT:]) if messages else ()
     response = next((entry["response"] for entry in entries if entry["messages"] is messages), None)
-    choices = _get(response, "choices") or [response]  # as LiteLLM has it, or as DSPy's own client
-    return str(_get(choices[0], "finish_reason") or "")
-
-
-def _get(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+    choices = member(response, "choices") or [response]  # as LiteLLM has it, or as DSPy's own client
+    return str(member(choices[0], "finish_reason") or "")

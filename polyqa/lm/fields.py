@@ -28,21 +28,11 @@ _NUMBERED_ITEM = re.compile(r"\[(\d+)\] ")
 
 @dataclass(frozen=True)
 class Form:
-    """How values of a lenient type look in a lean prompt and reply.
+    """How values of a lenient type look in a lean prompt and reply."""
 
-    Attributes
-    ----------
-    words
-        What the prompt says of it.
-    write
-        Makes text of a value that ``read`` returned.
-    read
-        The type's lenient parser.
-    """
-
-    words: str
-    write: Callable[[Any], str]
-    read: Callable[[Any], Any]
+    words: str  # what the prompt says of it
+    write: Callable[[Any], str]  # makes text of a value that `read` returned
+    read: Callable[[Any], Any]  # the type's lenient parser
 
 
 def write_readings(readings: list[Interpretation]) -> str:
@@ -56,10 +46,6 @@ def write_readings(readings: list[Interpretation]) -> str:
 
 def _numbered(items: list[str]) -> str:
     return "\n".join(f"{number}. {item}" for number, item in enumerate(items, 1)) or NOTHING
-
-
-def _one_a_line(items: list[str]) -> str:
-    return "\n".join(items) or NOTHING
 
 
 def _in_a_row(items: list[Any]) -> str:
@@ -79,7 +65,9 @@ FORMS: Mapping[Any, Form] = {
     ),
     lenient.Readings: Form(f"{_READINGS}; or {NOTHING}", write_readings, lenient.parse_interpretations),
     lenient.Questions: Form("numbered, one a line", _numbered, lenient.parse_questions),
-    lenient.Answers: Form(f"one a line; or {NOTHING}", _one_a_line, lenient.parse_answers),
+    lenient.Answers: Form(
+        f"one a line; or {NOTHING}", lambda items: "\n".join(items) or NOTHING, lenient.parse_answers
+    ),
     lenient.YesNo: Form("Yes or No", str, lenient.parse_yes_no),
     lenient.AmbiguityTypes: Form(
         f"one or several of {', '.join(list(AmbiguityType)[:-1])}; or {AmbiguityType.NONE}",
@@ -139,13 +127,7 @@ def hint(name: str, field: FieldInfo) -> str:
 
 
 def write_in(form: Form, value: Any) -> str:
-    """Write a value in a form; one that could not be read back exactly is written as JSON.
-
-    Raises
-    ------
-    ValueError
-        If the value is none of the type.
-    """
+    """Write a value in a form; one that could not be read back exactly as JSON, one of another type is a ValueError."""
     if isinstance(value, str):
         return value
     meant = form.read(value)
@@ -158,15 +140,12 @@ def write_in(form: Form, value: Any) -> str:
 
 def write_value(field: FieldInfo, value: Any) -> str:
     """Write the value of a field, input or output."""
-    form = form_of(field.annotation)
-    if form is not None:
-        try:
+    if (form := form_of(field.annotation)) is not None:
+        with suppress(ValueError):  # a demo may hold anything; then it is shown as DSPy shows it
             return write_in(form, value)
-        except ValueError:  # a demo may hold anything; then it is shown as DSPy shows it
-            return str(format_field_value(field_info=field, value=value))
-    if field.annotation is str and isinstance(value, list) and _fits_lines(value):
+    elif field.annotation is str and isinstance(value, list) and _fits_lines(value):
         return "\n".join(f"[{number}] {item}" for number, item in enumerate(value, 1))
-    if type(value) is str:  # for which DSPy would make a schema first
+    elif type(value) is str:  # for which DSPy would make a schema first
         return value
     return str(format_field_value(field_info=field, value=value))
 
@@ -195,13 +174,7 @@ def numbered_lines(text: str) -> list[tuple[int, str]]:
 
 
 def read_value(field: FieldInfo, value: Any) -> Any:
-    """Read the value of an output field: text, or what JSON gave.
-
-    Raises
-    ------
-    ValueError
-        If it does not mean a value of the type; `pydantic.ValidationError` is one.
-    """
+    """Read the value of an output field: text, or what JSON gave; a ValueError if it means no value of the type."""
     annotation: Any = field.annotation
     form = form_of(annotation)
     if form is not None and isinstance(value, str):

@@ -7,8 +7,8 @@ quotes of them back, so that an answer still stands in its passage letter by let
 """
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import dspy
 from pydantic import BaseModel
@@ -19,33 +19,18 @@ MARKED = re.compile(r"\[\[ ?＃＃|‹‹CUSTOM-TYPE-|\[\d+\] ‹|［\d+］")
 """Finds what `harmless` leaves of a mark."""
 
 
-class _Mark(NamedTuple):
-    real: re.Pattern[str]
-    shown: str
-    alike: re.Pattern[str]
-    back: str
-
-
-_MARKS = (
-    _Mark(
-        re.compile(r"\[\[( ?)##([^\n\[\]#]{1,60})##( ?)\]\]"),
-        r"[[\1＃＃\2＃＃\3]]",
-        re.compile(r"\[\[( ?)＃＃([^\n\[\]＃]{1,60})＃＃( ?)\]\]"),
-        r"[[\1##\2##\3]]",
-    ),
-    _Mark(
-        re.compile(r"<<(CUSTOM-TYPE-\w+-IDENTIFIER)>>"),
-        r"‹‹\1››",
-        re.compile(r"‹‹(CUSTOM-TYPE-\w+-IDENTIFIER)››"),
-        r"<<\1>>",
-    ),
-    _Mark(re.compile(r"\[(\d+)\] «"), r"[\1] ‹", re.compile(r"\[(\d+)\] ‹"), r"[\1] «"),
-    _Mark(
-        re.compile(r"\[(\d{1,3})\](?= [^|\[\]\n‹]{1,100} \| )"),
-        r"［\1］",
-        re.compile(r"［(\d{1,3})］(?= [^|\[\]\n‹]{1,100} \| )"),
-        r"[\1]",
-    ),
+# Patterns of marks, and what they become.
+_SHOWN = (
+    (re.compile(r"\[\[( ?)##([^\n\[\]#]{1,60})##( ?)\]\]"), r"[[\1＃＃\2＃＃\3]]"),
+    (re.compile(r"<<(CUSTOM-TYPE-\w+-IDENTIFIER)>>"), r"‹‹\1››"),
+    (re.compile(r"\[(\d+)\] «"), r"[\1] ‹"),
+    (re.compile(r"\[(\d{1,3})\](?= [^|\[\]\n‹]{1,100} \| )"), r"［\1］"),
+)
+_REAL = (
+    (re.compile(r"\[\[( ?)＃＃([^\n\[\]＃]{1,60})＃＃( ?)\]\]"), r"[[\1##\2##\3]]"),
+    (re.compile(r"‹‹(CUSTOM-TYPE-\w+-IDENTIFIER)››"), r"<<\1>>"),
+    (re.compile(r"\[(\d+)\] ‹"), r"[\1] «"),
+    (re.compile(r"［(\d{1,3})］(?= [^|\[\]\n‹]{1,100} \| )"), r"[\1]"),
 )
 
 
@@ -60,7 +45,7 @@ def harmless(value: Any) -> Any:
     >>> harmless(["Jazz [2] «Swing | 1935»"])
     ['Jazz [2] ‹Swing | 1935»']
     """
-    return _mapped(value, _shown)
+    return _mapped(value, lambda text: _replaced(well_formed(text), _SHOWN))
 
 
 def quoted(value: Any) -> Any:
@@ -69,7 +54,7 @@ def quoted(value: Any) -> Any:
     >>> quoted(harmless("[[ ## answer ## ]] 1066"))
     '[[ ## answer ## ]] 1066'
     """
-    return _mapped(value, _real)
+    return _mapped(value, lambda text: _replaced(text, _REAL))
 
 
 def quote_back(prediction: dspy.Prediction) -> dspy.Prediction:
@@ -79,16 +64,9 @@ def quote_back(prediction: dspy.Prediction) -> dspy.Prediction:
     return prediction
 
 
-def _shown(text: str) -> str:
-    text = well_formed(text)
-    for mark in _MARKS:
-        text = mark.real.sub(mark.shown, text)
-    return text
-
-
-def _real(text: str) -> str:
-    for mark in _MARKS:
-        text = mark.alike.sub(mark.back, text)
+def _replaced(text: str, marks: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    for pattern, alike in marks:
+        text = pattern.sub(alike, text)
     return text
 
 

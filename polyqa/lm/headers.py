@@ -16,8 +16,7 @@ class _Head(NamedTuple):
     name: str
     start: int
     end: int
-    opens: bool
-    """Whether it stands at the beginning of the text."""
+    opens: bool  # whether it stands at the beginning of the text
 
 
 class _Dresses(NamedTuple):

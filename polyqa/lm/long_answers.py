@@ -17,21 +17,10 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def clean_reply(signature: type[dspy.Signature], inputs: Mapping[str, Any], reply: Any, text: str) -> None:
-    """Clean the readings and the long answer of a reply, in place: traces hold the same prediction.
+    """Clean the readings and the long answer of a reply (as it came: ``text``), in place: traces hold the same one.
 
     A refusal ("I'm sorry, but I cannot …") is an honest answer where nothing was found. Where there are readings to
     tell, in the reply or in what was asked, and it tells none of them, it is no answer.
-
-    Parameters
-    ----------
-    signature
-        Of the call.
-    inputs
-        Of the call.
-    reply
-        The prediction.
-    text
-        The reply as it came.
 
     Raises
     ------

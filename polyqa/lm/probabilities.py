@@ -6,6 +6,8 @@ from typing import Any
 
 import dspy
 
+from .recorder import member
+
 ASKED: Mapping[str, Any] = {"logprobs": True, "top_logprobs": 20}
 _LABELS = ("yes", "no")
 
@@ -22,44 +24,27 @@ def probability_of_yes(prediction: dspy.Prediction, label: str) -> float:
 
         P(Yes) / (P(Yes) + P(No))
 
-    Small models say Yes too readily; how readily tells more than the word itself.
-
-    Parameters
-    ----------
-    prediction
-        Of a call whose language model was asked for `ASKED`.
-    label
-        What the reply says; it counts as certain where there are no probabilities.
+    Small models say Yes too readily; how readily tells more than the word itself. The label that the reply says counts
+    as certain where there are no probabilities. The language model must have been asked for `ASKED`.
     """
-    tokens = _value(prediction.get("logprobs"), "content") or ()
+    tokens = member(prediction.get("logprobs"), "content") or ()
     for token in tokens:
-        if str(_value(token, "token")).strip().lower() in _LABELS:
+        if str(member(token, "token")).strip().lower() in _LABELS:
             sums = dict.fromkeys(_LABELS, 0.0)
-            for other in _value(token, "top_logprobs") or ():
-                name = str(_value(other, "token")).strip().lower()
+            for other in member(token, "top_logprobs") or ():
+                name = str(member(other, "token")).strip().lower()
                 if name in sums:
-                    sums[name] += math.exp(float(_value(other, "logprob")))
+                    sums[name] += math.exp(float(member(other, "logprob")))
             if total := sum(sums.values()):
                 return sums["yes"] / total
     return float(label == "Yes")
 
 
 def probability_of_first(prediction: dspy.Prediction, token: str) -> float:
-    """Return the probability that a reply begins with a token, in [0, 1]; 0 where it is not told.
+    """Return the probability that a reply begins with a token of the model's, in [0, 1]; 0 where it is not told.
 
-    Parameters
-    ----------
-    prediction
-        Of a call whose language model was asked for `ASKED`. A grammar may have kept it from writing the token.
-    token
-        The token, which must be one of the model's.
+    A grammar may have kept it from writing the token. The language model must have been asked for `ASKED`.
     """
-    first = next(iter(_value(prediction.get("logprobs"), "content") or ()), None)
-    logs = [
-        _value(other, "logprob") for other in _value(first, "top_logprobs") or () if _value(other, "token") == token
-    ]
-    return sum(math.exp(float(log)) for log in logs)
-
-
-def _value(of: Any, name: str) -> Any:
-    return of.get(name) if isinstance(of, Mapping) else getattr(of, name, None)
+    first = next(iter(member(prediction.get("logprobs"), "content") or ()), None)
+    others = member(first, "top_logprobs") or ()
+    return sum(math.exp(float(member(other, "logprob"))) for other in others if member(other, "token") == token)

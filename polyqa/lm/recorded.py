@@ -22,7 +22,7 @@ import time
 import warnings
 import weakref
 import zlib
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
@@ -61,10 +61,8 @@ from .recorder import messages_of
 from .sampling import keep
 
 ENDING = ".jsonl.gz"
-ABILITIES = ("takes_grammar", "gives_probabilities", "reads_passages")
-"""Of a language model, on which its prompts and settings depend."""
-FORMAT = 1
-"""Of the file. A program that does not know a later one refuses it."""
+ABILITIES = ("takes_grammar", "gives_probabilities", "reads_passages")  # on which prompts and settings depend
+FORMAT = 1  # of the file; a program that does not know a later one refuses it
 _PATIENCE = 60.0  # seconds to wait for another process that is writing the same file
 _DAMAGE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)  # raised for a line that is no record
 _QUESTION = re.compile(r"^\W*question\W*\s(.+)", re.I | re.M)  # in any of DSPy's formats
@@ -72,6 +70,7 @@ _EXCERPT = 40  # characters on each side of a difference
 _LONGEST_LINE = 1 << 25  # bytes
 _LEAST_UNPACKED = 1 << 28  # bytes that every file may unpack to
 _MOST_RATIO = 200  # of bytes unpacked to bytes packed: recordings have about 10
+_USAGE = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
 
 
 class DamageWarning(UserWarning):
@@ -172,7 +171,10 @@ class RecordedReply:
 
 
 class _Described(BaseModel):
-    """What the first line says of a model; the file may come from a stranger."""
+    """What the first line says of a model; the file may come from a stranger.
+
+    What it was recorded with, which settings of these its user chose, the API that it was asked by, what it can do.
+    """
 
     model_config = ConfigDict(strict=True)
 
@@ -181,24 +183,26 @@ class _Described(BaseModel):
     model_type: Literal["chat", "text", "responses"] = "chat"
     abilities: list[str] = Field(default_factory=list)
 
+    @classmethod
+    def of(cls, lm: dspy.LM) -> "_Described":
+        given = json.loads(json.dumps(without_secrets(lm.kwargs), default=str))
+        return cls(
+            settings={name: value for name, value in given.items() if value is not None},
+            kept=sorted(getattr(lm, "polyqa_keeps", ())),
+            model_type=lm.model_type,
+            abilities=[name for name in ABILITIES if getattr(lm, name, False)],
+        )
+
     @field_validator("settings")
     @classmethod
     def _of_replies(cls, settings: dict[str, Any]) -> dict[str, Any]:
         """Leave out what decides no reply: addresses, keys, and what `RecordedLM` is made with."""
-        made_with = inspect.signature(RecordedLM).parameters
+        made_with = inspect.signature(RecordedLM.__init__).parameters  # with self
         return {name: value for name, value in settings.items() if name not in CLIENT_KEYS and name not in made_with}
 
 
 class Recording:
     """The records of a file. Threads and processes may record into the same file at once.
-
-    Attributes
-    ----------
-    path
-        The file.
-    models
-        What each model was recorded with, by its name: its ``settings``, those of them that its user chose (``kept``),
-        the API that it was asked by (``model_type``), and what it can do (``abilities``).
 
     Raises
     ------
@@ -210,33 +214,26 @@ class Recording:
         self.path = Path(path)
         if not self.path.name.endswith(ENDING):
             raise PolyqaError(f"A recording is a file such as replies{ENDING}, not {path}.")
-        self.models: dict[str, dict[str, Any]] = {}
+        self.models: dict[str, _Described] = {}
         self._records: dict[str, RecordedReply] = {}
         self._lock = threading.Lock()
         self._packing: weakref.finalize[..., Recording] | None = None
         self._read()
 
     def __len__(self) -> int:
-        """Return the number of records."""
         return len(self._records)
 
     def __iter__(self) -> Iterator[RecordedReply]:
         """Yield the records by their keys."""
         with self._lock:
-            records = sorted(self._records.items())
-        return (record for _, record in records)
+            return iter([self._records[key] for key in sorted(self._records)])
 
     def get(self, request: RecordedRequest) -> RecordedReply | None:
         """Return the reply to a request; ``None`` if it is not recorded."""
         return self._records.get(request.key)
 
     def add(self, record: RecordedReply, lm: dspy.LM | None = None) -> RecordedReply:
-        """Write down a reply; return it, or the one that was recorded for the same request meanwhile.
-
-        Parameters
-        ----------
-        lm
-            The language model that gave it, for `models`.
+        """Write down a reply, and of what language model it is; return it, or the one that was recorded meanwhile.
 
         Raises
         ------
@@ -247,8 +244,8 @@ class Recording:
             request = record.request
             if (earlier := self._records.get(request.key)) is not None:
                 return earlier
-            new = {request.model: _described(lm)} if lm is not None and request.model not in self.models else {}
-            lines = [json_line({"models": new})] * bool(new) + [record.line()]
+            new = {request.model: _Described.of(lm)} if lm is not None and request.model not in self.models else {}
+            lines = [_head(new)] * bool(new) + [record.line()]
             with _locked(self.path):
                 try:
                     with open(_unpacked(self.path), "ab", opener=opened_itself) as file:
@@ -306,27 +303,24 @@ class Recording:
             return
         if data.get("recording", FORMAT) != FORMAT:
             raise PolyqaError(f"{self.path} was written by another polyqa ({data.get('polyqa')}); take that one.")
-        models = {str(name): _Described.model_validate(described) for name, described in data["models"].items()}
-        self.models = {name: described.model_dump() for name, described in models.items()} | self.models
+        self.models = {name: _Described.model_validate(one) for name, one in data["models"].items()} | self.models
 
     def packed(self) -> bytes:
         """Return what the file holds."""
         versions = {package: version(package) for package in ("polyqa", "dspy")}
-        head = json_line({"recording": FORMAT, **versions, "models": dict(sorted(self.models.items()))})
+        head = _head(self.models, recording=FORMAT, **versions)
         packed = io.BytesIO()
         with gzip.GzipFile("", "wb", fileobj=packed, mtime=0) as file:
             file.writelines(line.encode() for line in (head, *(record.line() for record in self)))
         return packed.getvalue()
 
 
-def pack(path: Path) -> None:
-    """Make what was recorded beside a file part of it.
+def _head(models: Mapping[str, _Described], **more: Any) -> str:
+    return json_line({**more, "models": {name: models[name].model_dump() for name in sorted(models)}})
 
-    Raises
-    ------
-    PolyqaError
-        If it cannot be written; nothing is lost then.
-    """
+
+def pack(path: Path) -> None:
+    """Make what was recorded beside a file part of it; if it cannot be written, nothing is lost."""
     with _locked(path):
         if _unpacked(path).exists():
             write_atomically(path, Recording(path).packed())
@@ -359,14 +353,6 @@ def _unpacked_lines(path: Path) -> Iterator[bytes]:
                 yield line
     except (OSError, EOFError, zlib.error) as error:
         raise PolyqaError(f"{path} cannot be read: {error}. Take it from where it came, or record it again.") from error
-
-
-def _described(lm: dspy.LM) -> dict[str, Any]:
-    given = without_secrets(lm.kwargs).items()
-    settings = {name: value for name, value in given if value is not None and name not in CLIENT_KEYS}
-    kept = sorted(getattr(lm, "polyqa_keeps", ()))
-    plain = json.loads(json.dumps({"settings": settings, "kept": kept}, default=str))
-    return {**plain, "model_type": lm.model_type, "abilities": [name for name in ABILITIES if getattr(lm, name, False)]}
 
 
 def _nearness(request: RecordedRequest, other: RecordedRequest) -> tuple[int, bool, int]:
@@ -454,8 +440,7 @@ def _recorded_request(request: Request) -> RecordedRequest:
     parts = [*texts, *(part for message in request.messages for part in message.parts)]
     if any(part.type != "text" for part in parts):
         raise InvalidRequestError("A recording holds texts only: this request has other parts, such as an image.")
-    settings = {name: value for name, value in asdict(request.config).items() if value not in (None, (), {})}
-    settings = _telling(settings)
+    settings = _telling({name: one for name, one in asdict(request.config).items() if one not in (None, (), {})})
     if request.tools:
         settings["tools"] = [asdict(tool) for tool in request.tools]
     call = _CALL.get() or _Call()
@@ -470,32 +455,14 @@ def _recorded_request(request: Request) -> RecordedRequest:
 
 
 class RecordedEngine:
-    """DSPy's engine contract over a recording, in front of the language model that is asked for what it lacks.
-
-    Parameters
-    ----------
-    recording
-        What was said.
-    lm
-        Is asked for what is not recorded. If not given, that is an error.
-    """
+    """DSPy's engine contract over a recording, in front of the language model that is asked for what it lacks."""
 
     def __init__(self, recording: Recording, lm: dspy.LM | None = None) -> None:
         self.recording = recording
         self.lm = lm
 
     def complete(self, request: Request) -> Response:
-        """Return the recorded reply to a request, or ask and record.
-
-        Raises
-        ------
-        MissingReplyError
-            If it is not recorded and there is no model to ask.
-        dspy.lm15.InvalidRequestError
-            If it is no text.
-        dspy.lm15.ConfigurationError
-            If it cannot be written down.
-        """
+        """Return the recorded reply to a request, or ask and record; without a model to ask that is an error."""
         asked, record = self._find(request)
         if record is None:
             with self._asking() as done:
@@ -574,11 +541,7 @@ def _events(response: Response) -> Iterator[Any]:
 
 
 def _telling(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that tell replies apart.
-
-    Of a grammar only that there is one counts: it is made from the prompt's signature, and a better one need not make a
-    recording worthless.
-    """
+    """Return the settings that tell replies apart; a better grammar need not make a recording worthless."""
     extensions = settings.get("extensions") or {}
     if "grammar" not in (metadata := extensions.get("metadata") or {}):
         return dict(settings)
@@ -591,8 +554,7 @@ def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTr
         raise InvalidRequestError(f"A recording holds texts only: this reply has a {', '.join(sorted(kinds))}.")
     # As DSPy counts them for this provider, not as the provider's own figures are defined.
     counts: dict[str, Any] = next((entries[-1] for entries in tracker.usage_data.values()), {})
-    names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
-    as_dspy = {names[name]: count for name, count in counts.items() if name in names}
+    as_dspy = {_USAGE[name]: count for name, count in counts.items() if name in _USAGE}
     usage = {name: count for name, count in (asdict(response.usage) | as_dspy).items() if count is not None}
     tokens = tuple(
         [token.token, round(token.logprob, 4), [[top.token, round(top.logprob, 4)] for top in token.top]]
@@ -605,25 +567,16 @@ def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTr
 class RecordedLM(RecentLM):
     """A language model in front of a recording; made by `recorded`.
 
-    Attributes
-    ----------
-    replays
-        Name of the file that it replays; empty if it also asks a model for what is not recorded.
+    ``replays`` is the name of the file; empty if it also asks a model for what is not recorded.
     """
 
     def __init__(
-        self,
-        recording: Recording,
-        model: str,
-        lm: dspy.LM | None = None,
-        *,
-        abilities: Collection[str] = (),
-        **settings: Any,
+        self, recording: Recording, described: _Described, model: str, lm: dspy.LM | None, **settings: Any
     ) -> None:
         # DSPy's cache is off: a reply from it would not be recorded.
         super().__init__(
             model,
-            model_type=settings.pop("model_type", "chat"),
+            model_type=described.model_type,
             engine=RecordedEngine(recording, lm),
             async_engine=AsyncRecordedEngine(recording, lm),
             cache=False,
@@ -633,7 +586,7 @@ class RecordedLM(RecentLM):
         self.replays = "" if lm is not None else recording.path.name
         self.at_once: int | None = getattr(lm, "at_once", None)
         for name in ABILITIES:
-            setattr(self, name, name in abilities)
+            setattr(self, name, name in described.abilities)
 
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
@@ -690,7 +643,7 @@ def recorded(path: str | Path, lm: dspy.LM | None = None, *, model: str | None =
     recording = Recording(path)
     if lm is not None:
         pack(path)  # a folder that cannot be written should cost no call
-        name, described = str(lm.model), _described(lm)
+        name, described = str(lm.model), _Described.of(lm)
         base = {name: value for name, value in lm.kwargs.items() if name not in CLIENT_KEYS}
     else:
         names = sorted({record.request.model for record in recording})
@@ -702,9 +655,8 @@ def recorded(path: str | Path, lm: dspy.LM | None = None, *, model: str | None =
                 f"model={names[0]!r}."
             )
         name = model or names[0]
-        described = recording.models.get(name) or _Described().model_dump()
-        base = described["settings"]
-    abilities, model_type = described["abilities"], described["model_type"]
-    replaying = RecordedLM(recording, name, lm, abilities=abilities, model_type=model_type, **(base | settings))
-    keep(replaying, {*described["kept"], *settings})
+        described = recording.models.get(name, _Described())
+        base = described.settings
+    replaying = RecordedLM(recording, described, name, lm, **(base | settings))
+    keep(replaying, {*described.kept, *settings})
     return replaying

@@ -8,7 +8,7 @@ import threading
 import time
 from asyncio import CancelledError
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,24 +24,15 @@ from polyqa.base.needed import NotNeededError
 class Started:
     """A program, predictor, search or language model has been called.
 
-    Attributes
-    ----------
-    id
-        Of the call.
-    instance, inputs
-        What was called with what.
-    predictor
-        Its name in the program if it is a predictor; of a language model the name of the predictor that asks. Empty
-        if it is not known.
-    at
-        When, as of `time.perf_counter`.
+    ``predictor`` is its name in the program if it is one; of a language model the name of the predictor that asks.
+    Empty if it is not known.
     """
 
     id: str
     instance: Any
     inputs: dict[str, Any]
     predictor: str
-    at: float
+    at: float  # as of `time.perf_counter`
 
 
 @dataclass(frozen=True)
@@ -56,21 +47,11 @@ class Ended:
 
 @dataclass(frozen=True)
 class TokensUsed:
-    """A language model has replied to a request; a cache has no part in this.
-
-    Attributes
-    ----------
-    lm
-        Its name.
-    call
-        The call of the language model that the request belongs to; ``None`` if that has ended or is not known.
-    input_tokens, output_tokens
-        As the provider reports them; ``None`` where it does not.
-    """
+    """A language model has replied to a request; a cache has no part in this."""
 
     lm: str
-    call: Started | None
-    input_tokens: int | None
+    call: Started | None  # that the request belongs to; `None` if it has ended or is not known
+    input_tokens: int | None  # `None` where the provider does not report them
     output_tokens: int | None
 
 
@@ -97,14 +78,7 @@ class Events(BaseCallback, UsageTracker):
     """Makes events of DSPy's callbacks, and of its usage tracker if it is set as that (`counting`), for a listener.
 
     DSPy's optimizers give each of their threads a copy of the tracker, whose figures are lost: a copy of this one is
-    itself.
-
-    Parameters
-    ----------
-    listener
-        Hears of them.
-    program
-        Whose predictors have names; if not given, those of the programs that are called.
+    itself. Predictors have their names in ``program``, if that is not given in the programs that are called.
     """
 
     def __init__(self, listener: Listener, program: dspy.Module | None = None) -> None:
@@ -140,9 +114,7 @@ class Events(BaseCallback, UsageTracker):
         self._end(self.listener.call_ended, call_id, outputs, exception)
 
     def add_usage(self, lm: str, usage_entry: dict[str, Any]) -> None:
-        """Tell what a request took, here and wherever usage was tracked before `counting`."""
-        if self._outer is not None:
-            self._outer.add_usage(lm, usage_entry)
+        """Tell what a request took."""
         self._tell_usage(lm, self._open.get(ACTIVE_CALL_ID.get() or ""), usage_entry)
 
     def _start(self, tell: Callable[[Started], None], event: Started) -> None:
@@ -154,6 +126,9 @@ class Events(BaseCallback, UsageTracker):
             tell(Ended(start, outputs, error, time.perf_counter() - start.at))
 
     def _tell_usage(self, lm: str, call: Started | None, entry: dict[str, Any]) -> None:
+        """Tell what a request took, here and wherever usage was tracked before `counting`."""
+        if self._outer is not None:
+            self._outer.add_usage(lm, entry)
         self.listener.tokens_used(TokensUsed(lm, call, entry.get("prompt_tokens"), entry.get("completion_tokens")))
 
 
@@ -177,10 +152,8 @@ class Usage(Listener):
 
     Attributes
     ----------
-    requests, input_tokens, output_tokens
-        Sums; tokens as the provider reports them.
-    cached
-        How many calls a cache answered.
+    requests, input_tokens, output_tokens, cached
+        Sums: tokens as the provider reports them, calls that a cache answered.
     tokens_of
         Name of a language model to its input and output tokens.
     """
@@ -236,18 +209,9 @@ def usage_here() -> Usage | None:
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the language model.
+    """One call of the language model: what was sent, the raw reply, and who asked, by its name in the program.
 
-    Attributes
-    ----------
-    messages, reply
-        What was sent, and the raw reply.
-    predictor
-        Who asked, by its name in the program; empty if that is not known.
-    input_tokens, output_tokens
-        As the provider reports them; ``None`` where it does not, as of a reply from a cache.
-    seconds
-        How long it took; ``None`` if it was not waited for. Two calls that differ only in this are equal.
+    Tokens are ``None`` where the provider reports none, as of a reply from a cache, seconds if it was not waited for.
     """
 
     messages: list[dict[str, Any]]
@@ -259,15 +223,10 @@ class Call:
 
 
 class Recorder(Usage):
-    """What was recorded.
+    """What was recorded: calls in the order in which they ended, and how many seconds the block took.
 
-    Attributes
-    ----------
-    calls
-        In the order in which they ended, those that a cache answered, those that failed and those that were not waited
-        for among them. The last two have an empty reply.
-    seconds
-        How long the recorded block took.
+    Those that a cache answered, those that failed and those that were not waited for are among them; the last two have
+    an empty reply.
     """
 
     def __init__(self) -> None:
@@ -338,6 +297,11 @@ def reply_text(outputs: Any) -> str:
     first = next(iter(outputs), None) if isinstance(outputs, (list, tuple)) else outputs
     text = first.get("text", first) if isinstance(first, dict) else first
     return "" if text is None else str(text)
+
+
+def member(value: Any, name: str) -> Any:
+    """Return a part of what LiteLLM returns, or DSPy's own client: they agree but for mappings."""
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
 def _messages(inputs: dict[str, Any]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import partialmethod
 from threading import Lock
 from typing import Any
 
@@ -33,20 +34,10 @@ class _InOneThread:
             self._begin()
         return self._thread.submit(getattr(self._disk, name), *given).result()
 
-    def get(self, key: str) -> Any:
-        """Return a reply; ``None`` if there is none."""
-        return self._done("get", key)
-
-    def set(self, key: str, value: Any) -> Any:
-        """Keep a reply."""
-        return self._done("set", key, value)
-
-    def delete(self, key: str) -> Any:
-        """Forget a reply."""
-        return self._done("delete", key)
-
-    def __contains__(self, key: str) -> bool:
-        return bool(self._done("__contains__", key))
+    get = partialmethod(_done, "get")
+    set = partialmethod(_done, "set")
+    delete = partialmethod(_done, "delete")
+    __contains__ = partialmethod(_done, "__contains__")
 
     def close(self) -> None:
         """Close its files, and end the thread."""

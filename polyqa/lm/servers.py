@@ -70,16 +70,8 @@ def server_address(name: str, address: str | None, *, litellm: bool = False) -> 
     """Return the address of a server as the client that asks it wants it.
 
     People copy addresses from documentation with and without ``/v1``, or with the endpoint behind it. An address that
-    is meant for one client only is known by the provider; of others only the endpoint is taken off.
-
-    Parameters
-    ----------
-    name
-        Of the language model, with its provider.
-    address
-        As it was given.
-    litellm
-        Whether LiteLLM asks, and not DSPy's own client.
+    is meant for one client only, LiteLLM or DSPy's own, is known by the provider, which begins the model's name; of
+    others only the endpoint is taken off.
 
     >>> server_address("ollama_chat/llama3.1", "http://localhost:11434")
     'http://localhost:11434/v1'
@@ -117,14 +109,7 @@ def needs_litellm(lm: dspy.LM, chosen: Mapping[str, Any]) -> bool:
     """Return whether LiteLLM has to ask a server by another address than DSPy's own client; refuse what gets lost.
 
     DSPy's own client drops some settings that a server has no field for, and leaves others to LiteLLM, which sends what
-    it does not know. A setting that comes out of a typing error would so be lost without a word.
-
-    Parameters
-    ----------
-    lm
-        With all of its settings.
-    chosen
-        Those that its user chose.
+    it does not know. A setting that its user chose, and mistyped, would so be lost without a word.
 
     Raises
     ------
@@ -148,13 +133,7 @@ def needs_litellm(lm: dspy.LM, chosen: Mapping[str, Any]) -> bool:
 
 
 def _is_carried(lm: dspy.LM, settings: Mapping[str, Any]) -> bool:
-    """Return whether a request in DSPy's form can hold settings.
-
-    Raises
-    ------
-    PolyqaError
-        If a value is none of its setting's, and nobody else reads it.
-    """
+    """Return whether a request in DSPy's form can hold settings; a value that is none of its setting's is an error."""
     try:
         _request(lm, settings)
     except LM15Error:

@@ -19,7 +19,7 @@ from polyqa.artifacts.card import Spent
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.needed import NotNeededError
-from polyqa.base.work import HOW_TO_GO_ON, PATIENCE, Failure, Outage
+from polyqa.base.work import PATIENCE, Failure, Outage
 from polyqa.lm.recorder import Ended, Usage
 from polyqa.lm.reply_cache import bound_cache
 
@@ -70,9 +70,9 @@ class CallCounter(BaseCallback):
         self.path = path
         self.most = most
         self.made = _read(path, lambda text: int(json.loads(text)["calls"])) or 0
-        self.stopped = False
+        self.why_stopped = ""
+        """What the user is told; empty while calls may go out."""
         self._outage = Outage("calls of the language model", CALLS_AT_ONCE)
-        self._gone = ""
         self._closed = False
         self._open: set[str] = set()
         self._changed = threading.Condition()
@@ -86,7 +86,12 @@ class CallCounter(BaseCallback):
             If they would go over the limit. From then on every call is refused.
         """
         with self._changed:
-            self.stopped = self.stopped or (self.most is not None and self.made + calls > self.most)
+            if not self.why_stopped and self.most is not None and self.made + calls > self.most:
+                self.why_stopped = (
+                    f"Stopped: {self.made:,} calls of language models were made, and the limit (--max-calls) is "
+                    f"{self.most:,}. Their replies and what was finished are kept in {self.path.parent}; the same "
+                    "command with a larger --max-calls goes on from there."
+                )
             self._refuse()
             self.made += calls
             write_atomically(self.path, json.dumps({"calls": self.made}), lasting=False)
@@ -117,50 +122,26 @@ class CallCounter(BaseCallback):
                 # All of one kind: so many calls without a reply in a row are an outage, whatever the errors are.
                 failure = Failure.of(exception) if exception else None
                 self._outage.ended(failure and Failure(kind="no reply", message=failure.message or failure.kind))
-                self._gone = self._gone or self._outage.last
-                self.stopped = self.stopped or bool(self._gone)
+                try:
+                    self._outage.check()
+                except PolyqaError as error:
+                    self.why_stopped = self.why_stopped or str(error)
             self._open.discard(call_id)
             self._changed.notify_all()
 
-    def close(self, patience: float | None = None) -> None:
-        """Refuse further calls, and wait for those in flight: their replies are to be kept.
-
-        Parameters
-        ----------
-        patience
-            Seconds to wait at most; until all have ended if not given.
-        """
+    def close(self, patience: float | None) -> None:
+        """Refuse further calls, and wait for those in flight, so many seconds at most: their replies are to be kept."""
         with self._changed:
             self._closed = True
             self._changed.wait_for(lambda: not self._open, patience)
 
-    def error(self) -> PolyqaError:
-        """Return what the user is told."""
-        if self._gone:
-            return PolyqaError(
-                f"Stopped, as calls of the language model fail one after the other: {self._gone} {HOW_TO_GO_ON}"
-            )
-        return PolyqaError(
-            f"Stopped: {self.made:,} calls of language models were made, and the limit (--max-calls) is "
-            f"{self.most or 0:,}. Their replies and what was finished are kept in {self.path.parent}; the same command "
-            "with a larger --max-calls goes on from there."
-        )
-
     def _refuse(self) -> None:
-        if self.stopped or self._closed:
+        if self.why_stopped or self._closed:
             raise CallRefused
 
 
 class CallCache(Cache):
-    """DSPy's cache in a folder of its own; what it cannot answer is counted as a call.
-
-    Parameters
-    ----------
-    folder
-        Of the replies.
-    counter
-        Counts, and may refuse.
-    """
+    """DSPy's cache in a folder of its own; what it cannot answer is counted as a call, which may be refused."""
 
     def __init__(self, folder: Path, counter: CallCounter) -> None:
         super().__init__(True, True, str(folder), DISK_CACHE_LIMIT, restrict_pickle=True)
@@ -233,12 +214,12 @@ def _counted_calls(work: Path, most: int | None) -> Iterator[CallCounter]:
         with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), counter]):
             yield counter
             counter.check()  # whatever became of the refusal on its way: nothing may be made of it
+    except KeyboardInterrupt:
+        patience = PATIENCE
+        raise
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            patience = PATIENCE
-        # Optimizers may have made another error of the refusal.
-        if counter.stopped and not isinstance(error, KeyboardInterrupt):
-            raise counter.error() from error
+        if counter.why_stopped:  # optimizers may have made another error of the refusal
+            raise PolyqaError(counter.why_stopped) from error
         raise
     finally:
         try:
@@ -253,13 +234,7 @@ def _replies(options: Mapping[str, Any]) -> int:
 
 
 class Meter(Usage):
-    """Counts requests, tokens and seconds, and keeps them in a file, so that a resumed compilation goes on counting.
-
-    Parameters
-    ----------
-    path
-        JSON; read at the start if it is there.
-    """
+    """Counts requests, tokens and seconds, and keeps them in a file, so that a resumed compilation goes on counting."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

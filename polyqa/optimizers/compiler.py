@@ -248,10 +248,6 @@ def drawn_demos(pool: Sequence[Demo], shown: int, draw: random.Random, outputs: 
     ----------
     pool
         Where it has too few demos of one kind, more of the other are drawn.
-    shown
-        How many.
-    draw
-        Chooses.
     outputs
         The predictor's output fields: passages, too, are a list.
     """

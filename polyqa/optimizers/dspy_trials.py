@@ -192,14 +192,13 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
         trials[number] for number, one in enumerate(candidates) if dump_program(one.program).items() <= state.items()
     ]
     best = max(alike, key=lambda trial: (trial.n, trial.score), default=None)
-    line = {trial.number for trial in lineage(trials, best.number)} if best else set()
     if best is not None:
-        notes = [_note(trial, best, trial.number in line, seen) for trial in trials]
-        trials = [trial.model_copy(update={"note": note}) for trial, note in zip(trials, notes, strict=True)]
-    trials += _rejected(trials, moments)
-    write_trials(
-        done.with_suffix(SUFFIX), (trial.model_copy(update={"kept": trial.number in line}) for trial in trials)
-    )
+        line = {trial.number for trial in lineage(trials, best.number)}
+        trials = [
+            one.model_copy(update={"kept": one.number in line, "note": _note(one, best, one.number in line, seen)})
+            for one in trials
+        ]
+    write_trials(done.with_suffix(SUFFIX), [*trials, *_rejected(trials, moments)])
 
 
 def _note(trial: Trial, best: Trial, kept: bool, seen: Sequence[Scored | None]) -> str:
@@ -226,24 +225,20 @@ def _note(trial: Trial, best: Trial, kept: bool, seen: Sequence[Scored | None]) 
 
 def _rejected(trials: Sequence[Trial], moments: Moments) -> list[Trial]:
     """Return GEPA's rejected proposals as trials."""
-    found = []
-    for number, one in enumerate(moments.rejected, len(trials)):
-        changed = list(one["instructions"])
-        note = f"rejected: {one['new']:.2f} of {one['n']} on its minibatch, its parent {one['old']:.2f}"
-        found.append(
-            Trial(
-                number=number,
-                label="; ".join(f"{name}: other instructions" for name in changed),
-                parent=one["parent"],
-                predictor=changed[0] if len(changed) == 1 else None,
-                instructions={**trials[one["parent"]].instructions, **one["instructions"]},
-                score=min(1.0, max(0.0, one["new"] / one["n"])),
-                n=one["n"],
-                calls=one["calls"],
-                note=note,
-            )
+    return [
+        Trial(
+            number=number,
+            label="; ".join(f"{name}: other instructions" for name in one["instructions"]),
+            parent=one["parent"],
+            predictor=next(iter(one["instructions"])) if len(one["instructions"]) == 1 else None,
+            instructions={**trials[one["parent"]].instructions, **one["instructions"]},
+            score=min(1.0, max(0.0, one["new"] / one["n"])),
+            n=one["n"],
+            calls=one["calls"],
+            note=f"rejected: {one['new']:.2f} of {one['n']} on its minibatch, its parent {one['old']:.2f}",
         )
-    return found
+        for number, one in enumerate(moments.rejected, len(trials))
+    ]
 
 
 def _shown(program: dspy.Module) -> dict[str, list[str]]:
@@ -292,13 +287,10 @@ def compilation_trials(
             if one.number == 0 and same and one.on == "dev" and base == 0:
                 numbers[one.number] = base
                 continue
-            numbers[one.number] = len(trials)
-            update = {
-                "number": len(trials),
-                "parent": numbers.get(one.parent, base),
-                "instructions": {**earlier, **one.instructions},
-            }
-            trials.append(one.model_copy(update=update))
+            numbers[one.number] = number = len(trials)
+            told = {**earlier, **one.instructions}
+            parent = numbers.get(one.parent, base)
+            trials.append(one.model_copy(update={"number": number, "parent": parent, "instructions": told}))
         base = max((trial.number for trial in trials if trial.kept), default=base)
     last = Trial(
         number=len(trials),

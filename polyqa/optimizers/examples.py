@@ -19,10 +19,7 @@ Metric = Callable[..., Any]
 def as_question(item: Question | dspy.Example, place: str) -> Question:
     """Return an example as a question: its ``gold``, or its ``question`` with its ``answer`` (a text or several).
 
-    Raises
-    ------
-    PolyqaError
-        If it is neither; ``place`` names it.
+    Of any other item the `PolyqaError` names its ``place``.
     """
     if isinstance(item, Question):
         return item
@@ -83,10 +80,7 @@ class PlainMetric(AnswerMetric):
 def as_metric(metric: Metric, examples: Mapping[str, Any], reader: SpanReader) -> AnswerMetric:
     """Return a metric as a plan takes it; ``examples`` are the user's, by the ids of their questions.
 
-    Raises
-    ------
-    PolyqaError
-        If it is no function of an example, a prediction and a trace.
+    `PolyqaError` is raised for what is no function of an example, a prediction and a trace.
     """
     if isinstance(metric, AnswerMetric):
         return metric

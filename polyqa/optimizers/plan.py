@@ -138,13 +138,7 @@ class Plan:
 
 
 def check_plan(plan: Plan, test: Sequence[Question] = ()) -> None:
-    """Check what can be told without the program, also of questions that are reported afterwards.
-
-    Raises
-    ------
-    PolyqaError
-        See `compiler.compile_program`.
-    """
+    """Raise `PolyqaError` for what can be told without the program, also of questions that are reported afterwards."""
     sets = {"train": plan.trainset, "dev": plan.devset, **({"test": test} if test else {})}
     check_disjoint(sets)
     check_writer(plan.recipe, str(plan.writer.model))
@@ -161,17 +155,12 @@ def check_plan(plan: Plan, test: Sequence[Question] = ()) -> None:
 
 
 def check_teacher(plan: Plan, program: dspy.Module) -> None:
-    """Check that a teacher, if there is one, can make demos for a program.
+    """Raise `PolyqaError` if a teacher, where there is one, makes no demos for a program.
 
-    Raises
-    ------
-    PolyqaError
-        If the recipe makes no demos from runs, or the teacher's predictors are others; for DSPy's optimizers also if
-        their instructions are.
+    The recipe takes none from runs, or the teacher's predictors are others; for DSPy's optimizers also if their
+    instructions are.
     """
-    if plan.teacher is None and plan.teacher_lm is None:
-        return
-    if not plan.recipe.gathers:
+    if not plan.recipe.gathers and (plan.teacher is not None or plan.teacher_lm is not None):
         raise PolyqaError(
             f"The recipe {plan.recipe.name!r} makes no demos from runs, so it has no use for a teacher; leave it out, "
             f"or take {recipe_names(lambda one: one.gathers)}."
@@ -194,13 +183,7 @@ def check_teacher(plan: Plan, program: dspy.Module) -> None:
 
 
 def check_writer(recipe: Recipe, model: str) -> None:
-    """Check that a recipe's instructions can be written.
-
-    Raises
-    ------
-    PolyqaError
-        If the recipe writes instructions and the model is the embedded engine, which cannot.
-    """
+    """Raise `PolyqaError` if a recipe writes instructions and the model is the embedded engine, which cannot."""
     if recipe.writes and model == MODEL_NAME:
         raise PolyqaError(
             f"The recipe {recipe.name!r} has a language model write instructions, and {model} cannot write. Name a "
@@ -209,58 +192,30 @@ def check_writer(recipe: Recipe, model: str) -> None:
 
 
 def check_disjoint(splits: Mapping[str, Sequence[Question]]) -> None:
-    """Check that no question is in two splits, by id or by its words.
-
-    Parameters
-    ----------
-    splits
-        Name to questions.
-
-    Raises
-    ------
-    PolyqaError
-        That names the question and the two splits, or a split that repeats an id.
-    """
-    by_text: dict[str, str] = {}
-    by_id: dict[str, str] = {}
+    """Raise `PolyqaError` if a question is in two splits, by its id or its words, or a split repeats an id."""
+    split_of: dict[tuple[str, str], str] = {}
     for name, questions in splits.items():
         ids: set[str] = set()
         for question in questions:
             if question.id in ids:
                 raise PolyqaError(f"{name} holds the question {question.id!r} twice.")
             ids.add(question.id)
-            row = question.id.isdecimal() and int(question.id) <= len(questions)  # the number of a row is no id
-            for kind, key, known in (
-                *([] if row else [("id", question.id, by_id)]),
-                ("question", normalize_answer(question.question), by_text),
-            ):
-                if known.setdefault(key, name) != name:
+            keys = [("id", question.id), ("question", normalize_answer(question.question))]
+            if question.id.isdecimal() and int(question.id) <= len(questions):  # the number of a row is no id
+                del keys[0]
+            for key in keys:
+                if (other := split_of.setdefault(key, name)) != name:
                     raise PolyqaError(
-                        f"{known[key]} and {name} share a question (same {kind}): {question.id!r}, "
+                        f"{other} and {name} share a question (same {key[0]}): {question.id!r}, "
                         f"{question.question!r}. What is learnt from must not be measured on."
                     )
 
 
 def check_measurable(measure: Measure, sets: Mapping[str, Sequence[Question]]) -> None:
-    """Check that questions can be scored.
-
-    Parameters
-    ----------
-    measure
-        What is optimized.
-    sets
-        Name to questions: all that will be scored.
-
-    Raises
-    ------
-    PolyqaError
-        If the measure is DR and a question has no reference answer.
-    """
-    if measure != "dr":
-        return
+    """Raise `PolyqaError` if the measure is DR and a question that will be scored has no reference answer."""
     for name, questions in sets.items():
         bare = [question for question in questions if not question.long_answers]
-        if bare:
+        if measure == "dr" and bare:
             raise PolyqaError(
                 f"{len(bare)} of {len(questions)} questions of {name} have no reference long answer, which the measure "
                 f"dr needs, such as {bare[0].id!r}. Take the measure disambig_f1, which needs short answers only "
@@ -269,13 +224,10 @@ def check_measurable(measure: Measure, sets: Mapping[str, Sequence[Question]]) -
 
 
 def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
-    """Check that a recipe, with the steps of a chain, fits a program.
+    """Raise `PolyqaError` if a recipe, or a step of a chain, does not fit a program.
 
-    Raises
-    ------
-    PolyqaError
-        If it names a predictor that the program lacks, picks demos by similarity for one that cannot, or wants an
-        extra that is not installed.
+    It names a predictor that the program lacks, picks demos by similarity for one that cannot, or wants an extra that
+    is not installed.
     """
     names = [name for name, _ in program.named_predictors()]
     for step in recipe.parts:

@@ -40,17 +40,11 @@ def bootstrap_pool(
     program
         Its current demos and instructions make the runs; those demos that were made from the very question that
         is run are left out.
-    questions
-        Training questions.
-    lm
-        Runs the program.
     metric
         A run counts if its score reaches ``metric.threshold``.
     journal
         Keeps the run of each question, see `polyqa.base.ledger`; those in it are not run again, unless they failed. It
         belongs to this program, language model, metric and these questions.
-    threads
-        Questions at once.
 
     Returns
     -------

@@ -119,114 +119,87 @@ class Recipe(BaseModel):
         PolyqaError
             If a threshold is given and the recipe has no use for one, or it is not in [0, 1].
         """
-        changes: dict[str, Any] = {}
-        if threshold is not None:
-            _check_threshold(self, threshold)
-            changes["threshold"] = threshold
-        if predictors:
-            changes["predictors"] = tuple(predictors)
-        if not changes:
+        if threshold is None and not predictors:
             return self
-        steps = [
-            step.with_options(threshold=threshold if step.gathers else None, predictors=predictors)
-            for step in self.steps
-        ]
-        return self.model_copy(update={**changes, "steps": tuple(steps)})
+        if threshold is not None and not 0.0 <= threshold <= 1.0:
+            raise PolyqaError(f"A threshold lies between 0 and 1, not at {threshold:g}.")
+        if threshold is not None and not self.gathers:
+            raise PolyqaError(
+                f"The recipe {self.name!r} makes no demos from runs, so it has no use for a threshold (--threshold); "
+                f"leave it out, or take {recipe_names(lambda one: one.gathers)}."
+            )
+        changes = {
+            "threshold": self.threshold if threshold is None else threshold,
+            "predictors": tuple(predictors or self.predictors),
+            "steps": tuple(
+                step.with_options(threshold=threshold if step.gathers else None, predictors=predictors)
+                for step in self.steps
+            ),
+        }
+        return self.model_copy(update=changes)
 
 
-def _check_threshold(recipe: Recipe, threshold: float) -> None:
-    if not 0.0 <= threshold <= 1.0:
-        raise PolyqaError(f"A threshold lies between 0 and 1, not at {threshold:g}.")
-    if not recipe.gathers:
-        raise PolyqaError(
-            f"The recipe {recipe.name!r} makes no demos from runs, so it has no use for a threshold (--threshold); "
-            f"leave it out, or take {recipe_names(lambda one: one.gathers)}."
-        )
+def _recipe(name: str, optimizer: Optimizer, summary: str, **more: Any) -> Recipe:
+    return Recipe(name=name, optimizer=optimizer, summary=summary, **more)
 
 
 _SHORT_DEMOS: dict[str, JsonValue] = {"max_bootstrapped_demos": 4, "max_labeled_demos": 0}
-_KNN = Recipe(
-    name="knn",
-    summary="the five labelled demos nearest to the question (Tree of Clarifications, DIVA)",
-    optimizer="labels",
-    k=5,
+_KNN = _recipe("knn", "labels", "the five labelled demos nearest to the question (Tree of Clarifications, DIVA)", k=5)
+_KNN_BOOTSTRAP = _recipe(
+    "knn-bootstrap", "own-runs", "all good runs on train become demos, each call shows the five nearest", k=5
 )
-_KNN_BOOTSTRAP = Recipe(
-    name="knn-bootstrap",
-    summary="all good runs on train become demos, each call shows the five nearest",
-    optimizer="own-runs",
-    k=5,
+_CLAUSES = _recipe(
+    "clauses", "clauses", "plain sentences are added to the instructions if they also gain on held-out questions"
 )
-_CLAUSES = Recipe(
-    name="clauses",
-    summary="plain sentences are added to the instructions if they also gain on held-out questions",
-    optimizer="clauses",
-)
-_GEPA = Recipe(
-    name="gepa",
-    summary="DSPy's GEPA: instructions evolved from feedback in words",
-    optimizer="GEPA",
-    settings={"auto": "light"},
-)
-
-
-def _chain(name: str, summary: str, *steps: Recipe) -> Recipe:
-    return Recipe(name=name, summary=summary, optimizer="chain", steps=steps)
-
-
+_GEPA = _recipe("gepa", "GEPA", "DSPy's GEPA: instructions evolved from feedback in words", settings={"auto": "light"})
 _ALL = (
-    Recipe(
-        name="labeled-few-shot",
-        summary="five labelled demos, the same for every question; four have several readings",
-        optimizer="labels",
+    _recipe(
+        "labeled-few-shot", "labels", "five labelled demos, the same for every question; four have several readings"
     ),
     _KNN,
-    Recipe(
-        name="bootstrap-few-shot",
-        summary="DSPy's BootstrapFewShot: demos from the program's own good runs",
-        optimizer="BootstrapFewShot",
+    _recipe(
+        "bootstrap-few-shot",
+        "BootstrapFewShot",
+        "DSPy's BootstrapFewShot: demos from the program's own good runs",
         settings=_SHORT_DEMOS,
     ),
-    Recipe(
-        name="bootstrap-random-search",
-        summary="DSPy's BootstrapFewShotWithRandomSearch: of several such sets of demos the best on dev",
-        optimizer="BootstrapFewShotWithRandomSearch",
+    _recipe(
+        "bootstrap-random-search",
+        "BootstrapFewShotWithRandomSearch",
+        "DSPy's BootstrapFewShotWithRandomSearch: of several such sets of demos the best on dev",
         settings={**_SHORT_DEMOS, "num_candidate_programs": 6},
     ),
     _KNN_BOOTSTRAP,
     _CLAUSES,
-    _chain("clauses-then-knn", "first clauses, then the five nearest labelled demos", _CLAUSES, _KNN),
-    Recipe(
-        name="copro",
-        summary="DSPy's COPRO: coordinate ascent over instructions",
-        optimizer="COPRO",
-        settings={"breadth": 5, "depth": 2},
-    ),
-    Recipe(
-        name="miprov2",
-        summary="DSPy's MIPROv2: instructions and demos by Bayesian search",
-        optimizer="MIPROv2",
+    _recipe("clauses-then-knn", "chain", "first clauses, then the five nearest labelled demos", steps=(_CLAUSES, _KNN)),
+    _recipe("copro", "COPRO", "DSPy's COPRO: coordinate ascent over instructions", settings={"breadth": 5, "depth": 2}),
+    _recipe(
+        "miprov2",
+        "MIPROv2",
+        "DSPy's MIPROv2: instructions and demos by Bayesian search",
         settings={"auto": "light"},
     ),
-    Recipe(
-        name="simba",
-        summary="DSPy's SIMBA: rules and demos from the runs that vary most",
-        optimizer="SIMBA",
+    _recipe(
+        "simba",
+        "SIMBA",
+        "DSPy's SIMBA: rules and demos from the runs that vary most",
         settings={"bsize": 32, "num_candidates": 4, "max_steps": 4, "max_demos": 4},
     ),
-    Recipe(
-        name="infer-rules",
-        summary="DSPy's InferRules: rules that labelled examples follow; of several lists the best on dev",
-        optimizer="InferRules",
+    _recipe(
+        "infer-rules",
+        "InferRules",
+        "DSPy's InferRules: rules that labelled examples follow; of several lists the best on dev",
         settings={"num_candidates": 4, "num_rules": 5, "max_bootstrapped_demos": 0, "max_labeled_demos": 0},
     ),
     _GEPA,
-    _chain("gepa-then-knn", "instructions by GEPA, then the five nearest labelled demos", _GEPA, _KNN),
-    _chain(
+    _recipe(
+        "gepa-then-knn", "chain", "instructions by GEPA, then the five nearest labelled demos", steps=(_GEPA, _KNN)
+    ),
+    _recipe(
         "knn-then-bootstrap",
+        "chain",
         "run with kNN labelled demos, keep the good runs, show the five nearest of them",
-        _KNN,
-        _KNN_BOOTSTRAP,
+        steps=(_KNN, _KNN_BOOTSTRAP),
     ),
 )
 RECIPES: Mapping[str, Recipe] = MappingProxyType({one.name: one for one in _ALL})
@@ -239,14 +212,7 @@ def recipe_names(fits: Callable[[Recipe], bool]) -> str:
 
 
 def recipe(name: str) -> Recipe:
-    """Return a recipe by name.
-
-    Raises
-    ------
-    PolyqaError
-        With the known names.
-    """
-    try:
-        return RECIPES[name]
-    except KeyError:
-        raise PolyqaError(f"There is no recipe {name!r}; there are {', '.join(RECIPES)}.") from None
+    """Return a recipe by name; raise `PolyqaError` with the known names if there is none."""
+    if name not in RECIPES:
+        raise PolyqaError(f"There is no recipe {name!r}; there are {', '.join(RECIPES)}.")
+    return RECIPES[name]

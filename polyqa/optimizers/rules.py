@@ -43,8 +43,6 @@ class LabelledRules(dspy.InferRules):
         Whose predictors these are. One without examples keeps its instructions.
     writer
         The language model that writes the rules.
-    seed
-        Of what it draws.
     settings
         Of `dspy.InferRules`, such as ``num_candidates``. It takes ``num_rules`` rules at most.
     """

@@ -73,14 +73,7 @@ class KeepLMs(BaseCallback):
 
     DSPy's bootstrapping makes students and teachers with ``reset_copy``, which takes them away: their runs would be
     made with, and their scores would be those of, another model. A callback, as DSPy hands those on to the threads
-    that its optimizers start.
-
-    Parameters
-    ----------
-    program
-        A copy is a module of its class.
-    lms
-        By the names of `polyqa.lm.assigned.own_lms`.
+    that its optimizers start. A copy is a module of the program's class; ``lms`` are those of `own_lms`.
     """
 
     def __init__(self, program: dspy.Module, lms: Mapping[str, dspy.LM]) -> None:

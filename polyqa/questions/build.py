@@ -97,21 +97,17 @@ def build_questions(
             why = f"They look {language}: {MODELS_READ}" if language else "Another language model (--lm) may find some."
             read = f"{counted(len(passages), 'passage')} of {index.name} ({generation.counts})"
             raise PolyqaError(f"No question came of the {read}. {why}")
-        _require_same_passages(index)
+        now = ColBERTIndex(index.path)
+        if now.fingerprint != index.fingerprint:
+            raise PolyqaError(
+                f"The index {index.name} has changed since the questions were begun (it holds "
+                f"{counted(len(now), 'passage')} now, then {len(index):,}). Nothing is lost: run the same command "
+                "again, and it reads only what is new."
+            )
         write_database(work, generation, index, encoder)
     if not generation.counts.failed and generation.others.isdisjoint(passage.pid for passage in index.passages):
         remove_ledger(journal)
     return QuestionDatabase(target, encoder=encoder, index=index)
-
-
-def _require_same_passages(index: ColBERTIndex) -> None:
-    now = ColBERTIndex(index.path)
-    if now.fingerprint != index.fingerprint:
-        raise PolyqaError(
-            f"The index {index.name} has changed since the questions were begun (it holds "
-            f"{counted(len(now), 'passage')} now, then {len(index):,}). Nothing is lost: run the same command again, "
-            "and it reads only what is new."
-        )
 
 
 def free_place(index: ColBERTIndex, out: str | Path | None = None, *, overwrite: bool = False) -> Path:

@@ -155,16 +155,13 @@ class QuestionDatabase(Shared):
         require_positive(k)
         if ranking not in ("dense", "bm25"):
             raise ValueError(f"ranking is dense or bm25, not {ranking!r}")
-        asked = [query for query in queries if query.strip()]
-        if not asked:
-            return [[] for _ in queries]
-        if ranking == "bm25":
-            ranked = iter([self._best(query, k) for query in asked])
-        elif self.encoder is None:
-            raise PolyqaError(f"Dense search of {self.path} needs the encoder {self.manifest.encoder}: give it.")
-        else:
-            ranked = iter([self._best(vector, k) for vector in self.encoder.encode(asked)])
-        return [next(ranked) if query.strip() else [] for query in queries]
+        asked: Any = [query for query in queries if query.strip()]
+        if asked and ranking == "dense":
+            if self.encoder is None:
+                raise PolyqaError(f"Dense search of {self.path} needs the encoder {self.manifest.encoder}: give it.")
+            asked = self.encoder.encode(asked)
+        ranked = iter(asked)
+        return [self._best(next(ranked), k) if query.strip() else [] for query in queries]
 
     def _best(self, query: Any, k: int) -> list[FoundQuestion]:
         """Return the first ``k`` for a text or a vector, ties in the order of the corpus.

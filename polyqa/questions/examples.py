@@ -11,18 +11,16 @@ from typing import Any
 
 import dspy
 
+from polyqa import signatures
 from polyqa.extractive import ExtractiveEngine
-from polyqa.signatures import AnswerFromPassage, AskOfNamesakes, DetectAnswers, GenerateQuestion, ReviseQuestion
 from polyqa.signatures.lookup import find_by_fields
-
-_SIGNATURES = (DetectAnswers, GenerateQuestion, ReviseQuestion, AskOfNamesakes, AnswerFromPassage)
 
 
 @cache
 def _examples() -> dict[type[dspy.Signature], list[dict[str, Any]]]:
     """Return the examples of ``examples.json`` by their signatures."""
     by_name = json.loads(files(__package__).joinpath("examples.json").read_text(encoding="utf-8"))
-    return {signature: by_name[signature.__name__] for signature in _SIGNATURES}
+    return {getattr(signatures, name): examples for name, examples in by_name.items()}
 
 
 def with_examples(signature: type[dspy.Signature]) -> dspy.Predict:

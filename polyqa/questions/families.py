@@ -16,9 +16,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 from polyqa.base.values import Passage
+from polyqa.extractive.grammar import MONTH
 from polyqa.metrics.text import normalize_answer, split_title
 
 from .quality import FUNCTION, WHEN, WORD
@@ -28,16 +30,21 @@ _NUMBER = re.compile(r" (?:\d{1,3}|[IVXL]+)$")
 _LIFE = r"\([^()]*\d{4}\s*[–—-]\s*[^()]*\d{4}\)"
 _PERSON = re.compile(rf"\((?:[^()]{{0,60}}\b)?born\b|{_LIFE}|\. (?:He|She) [a-z]")
 _OPENING = 400  # characters
-_MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
-_DATE = rf"(?:\d{{1,2}} )?(?:(?:{_MONTH}) )?(?:\d{{1,2}}, )?\d{{4}}s?(?:\s*[–-]\s*\d{{2,4}})?"
+_DATE = rf"(?:\d{{1,2}} )?(?:{MONTH} )?(?:\d{{1,2}}, )?\d{{4}}s?(?:\s*[–-]\s*\d{{2,4}})?"
 _SPAN = rf"{_DATE}(?: (?:to|until|and) {_DATE})?"
 _ORDINAL = r"\d{1,3}(?:st|nd|rd|th)"
 _BEFORE_TIME = r"in|on|during|since|until|by|before|after|from|between|for|of|at"
 _TIME = re.compile(rf"\s*\b(?:(?:{_BEFORE_TIME}) )?(?:the )?(?:year )?{_SPAN}\b(?! \w+ (?:and|to))")
 _NUMBERED = re.compile(rf"\b{_ORDINAL} (?=[A-Za-z])")
 _PLACE = re.compile(r" in (?:the )?((?:[A-Z][\w'’.-]*)(?: (?:of |the )?[A-Z][\w'’.-]*)*)$")
-_DANGLING = re.compile(r"\b(?:in|on|during|since|until|by|before|after|from|between|for|of|at|the|to|and|a|an)$")
+_DANGLING = re.compile(rf"\b(?:{_BEFORE_TIME}|the|to|and|a|an)$")
 _NAME = re.compile(r"\b[A-Z]")
+_TELLS_APART = re.compile(r"[a-z\d]|[IVXL]+$")
+"""How a word of a title begins that tells it from others: a name goes on with a capital."""
+_COUNTED = re.compile(r"\d|[IVXL]+$")
+_CALLED = re.compile(r"\b([A-Z][\w-]*(?: [A-Z][\w-]*)*) (?:is|was|are|were)\b")
+THE = "the "
+"""How the shared name of things of one kind begins."""
 
 
 def shared_name(one: str, other: str) -> str:
@@ -82,14 +89,6 @@ def abbreviation(passage: Passage) -> str:
     return letters if len(letters) > 2 and re.search(rf"\b{letters}\b", passage.text[:_OPENING]) else ""
 
 
-_TELLS_APART = re.compile(r"[a-z\d]|[IVXL]+$")
-"""How a word of a title begins that tells it from others: a name goes on with a capital."""
-_COUNTED = re.compile(r"\d|[IVXL]+$")
-
-
-_CALLED = re.compile(r"\b([A-Z][\w-]*(?: [A-Z][\w-]*)*) (?:is|was|are|were)\b")
-
-
 def heads(passage: Passage, small: Collection[str], called: Collection[str]) -> Iterator[str]:
     """Yield what a title may share with others that begin alike, longest last.
 
@@ -120,10 +119,6 @@ def heads(passage: Passage, small: Collection[str], called: Collection[str]) -> 
                 yield base
 
 
-THE = "the "
-"""How the shared name of things of one kind begins."""
-
-
 def _small(text: str) -> str:
     return text[:1].lower() + text[1:]
 
@@ -143,11 +138,10 @@ def base_names(passages: Sequence[Passage]) -> dict[str, str]:
     for name in counted:
         by_last.setdefault(name.split()[-1], []).append(name)
     for group in by_last.values():
-        for at, one in enumerate(group):
-            for other in group[at + 1 :]:
-                if shared := shared_name(one, other):
-                    closer[one].add(shared)
-                    closer[other].add(shared)
+        for one, other in combinations(group, 2):
+            if shared := shared_name(one, other):
+                closer[one].add(shared)
+                closer[other].add(shared)
     best = _most_shared(closer, counted)
     sharing: Counter[str] = Counter()
     for name, base in best.items():
@@ -248,17 +242,7 @@ def with_title(question: str, title: str, base: str) -> str | None:
 
 @dataclass(frozen=True)
 class Without:
-    """A question without what says when or where.
-
-    Attributes
-    ----------
-    question
-        Without it.
-    cut
-        What was cut out of it.
-    kind
-        Whether it was a time or a place.
-    """
+    """A question without what says when or where, and what was ``cut`` out of it."""
 
     question: str
     cut: str

@@ -21,16 +21,9 @@ from .families import base_names, with_title
 
 @dataclass(frozen=True)
 class AskedOfNamesakes:
-    """A question about a shared name.
+    """A question with a shared name (``base``, see `families.base_names`), and nothing that tells its bearers apart.
 
-    Attributes
-    ----------
-    base
-        The name, as `families.base_names` has it.
-    question
-        With the name, and nothing that tells its bearers apart.
-    answers
-        Spans, each with the id of the passage that it stands in.
+    Its answers are spans, each with the id of the passage that it stands in.
     """
 
     base: str

@@ -179,16 +179,9 @@ class Asked:
 
 
 def fault(question: str, answer: str, passage: Passage, *, fluent: bool = False) -> str:
-    """Return what is wrong with a question whose answer stands in a passage; ``""`` if nothing is seen.
+    """Return what is wrong with a question whose answer is a span of a passage; ``""`` if nothing is seen.
 
-    Parameters
-    ----------
-    question
-        Stands on its own.
-    answer
-        A span of the passage.
-    fluent
-        Whether the writer's grammar and spelling need no check, nor that each of its words stands in the passage.
+    The grammar and spelling of a ``fluent`` writer need no check, nor that each of its words stands in the passage.
 
     >>> passage = Passage(pid="1", title="Ada Lind", text="Ada Lind (3 May 1909 – 15 August 2014) sang in Oslo.")
     >>> fault("When was Ada Lind born?", "15 August 2014", passage)
@@ -235,10 +228,10 @@ def _grammar(asked: Asked) -> str:
     body = asked.body
     if _lacks_verb(asked) or (_SHARE_OF.match(body) and not _ANY_VERB.search(body)):
         return "has no verb"
-    odd = (_TWO_VERBS.match(body), _ALONE.search(body), _OF_KIN.match(body), _BARE_PLACE.match(body))
-    if any(odd) or (WHEN.match(body) and _BY_NAME.search(body)) or _has_object_too_many(body):
+    odd = any(pattern.search(body) for pattern in (_TWO_VERBS, _ALONE, _OF_KIN, _BARE_PLACE, _DID_PAST))
+    if odd or (WHEN.match(body) and _BY_NAME.search(body)) or _has_object_too_many(body):
         return "has words that do not fit together"
-    if _asks_by_verb(asked) or _DID_PAST.search(body) or _owns_its_rank(asked):
+    if _asks_by_verb(asked) or _owns_its_rank(asked):
         return "has words that do not fit together"
     if _WHO_IS.match(body) and not _asks_for_person(body):
         return "asks who something is that is nobody"
@@ -270,9 +263,7 @@ def _owns_its_rank(asked: Asked) -> bool:
     """Whether a name owns what stands behind it in the title, or a film is played: *Reginald II's Duke of Guelders*."""
     name, qualifier = split_title(asked.passage.title, commas=True)
     rank = qualifier and re.search(rf"['’]s (?:the )?{re.escape(qualifier.split()[0])}\b", asked.body)
-    return bool(rank) or bool(
-        _PLAYED.match(asked.body) and re.search(rf"^Who \w+ {re.escape(name)}\W", asked.body + " ")
-    )
+    return bool(rank or (_PLAYED.match(asked.body) and re.match(rf"Who \w+ {re.escape(name)}\W", asked.body + " ")))
 
 
 def _asks_by_verb(asked: Asked) -> bool:
@@ -397,11 +388,8 @@ def _heading(asked: Asked) -> str:
     last = name.split()[-1] if name else ""
     if not last.islower() or " " not in name or not re.search(re.escape(name), asked.body, re.I):
         return ""
-    return (
-        ""
-        if stem(last) in {stem(word) for word in WORD.findall(asked.passage.text.lower())}
-        else ("takes a heading for a name")
-    )
+    told = {stem(word) for word in WORD.findall(asked.passage.text.lower())}
+    return "" if stem(last) in told else "takes a heading for a name"
 
 
 def _told(asked: Asked) -> str:
@@ -417,10 +405,8 @@ def _told(asked: Asked) -> str:
         known = low in FUNCTION or low in GENERAL or len(low) < 3 or bool(stands_for(stem(low)) & stems)
         if not known and not (in_life and (_BORN.fullmatch(low) or _DIED.fullmatch(low))):
             return f"says what its passage does not: {word}"
-    for sentence in asked.sentences:
-        if not names or any(name in sentence for name in names) or _ANAPHOR.match(sentence):
-            return ""
-    return "is about something that its answer's sentence does not name" if asked.sentences else ""
+    named = [not names or any(name in one for name in names) or _ANAPHOR.match(one) for one in asked.sentences]
+    return "is about something that its answer's sentence does not name" if named and not any(named) else ""
 
 
 def stem(word: str) -> str:

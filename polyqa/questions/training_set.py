@@ -335,10 +335,10 @@ class _Builder:
         ambiguous = list(self._ambiguous.values())
         singles = self._plain(plain)
         most = max(_PLAIN, int(len(ambiguous) * _PLAIN_PER_AMBIGUOUS))
-        numbers = range(len(singles))
-        drawn = set(random.Random(seed).sample(numbers, most)) if len(singles) > most else set(numbers)
-        self._drop("there are plain questions enough", *(singles[at].readings[0] for at in numbers if at not in drawn))
-        questions = (*ambiguous, *(singles[at] for at in numbers if at in drawn))
+        drawn = set(random.Random(seed).sample(range(len(singles)), min(most, len(singles))))
+        spare = [one.readings[0] for at, one in enumerate(singles) if at not in drawn]
+        self._drop("there are plain questions enough", *spare)
+        questions = (*ambiguous, *(one for at, one in enumerate(singles) if at in drawn))
         families = {
             base: tuple(titles)
             for base, members in self._members.items()
@@ -480,8 +480,6 @@ def split_questions(
         Where the data set does not name passages, every question stands for itself.
     share
         Of the questions that the second part gets, roughly; both parts get one at least.
-    seed
-        Draws.
 
     Raises
     ------
@@ -515,8 +513,5 @@ def _connected(questions: Sequence[Question]) -> list[list[Question]]:
         pids = {reading.pid for reading in question.readings if reading.pid} or {f"question {question.id}"}
         joined = {home[pid] for pid in pids if pid in home}
         groups[number] = [member for at in sorted(joined) for member in groups.pop(at)] + [question]
-        for pid, at in list(home.items()):
-            if at in joined:
-                home[pid] = number
-        home |= dict.fromkeys(pids, number)
+        home |= {pid: number for pid, at in home.items() if at in joined} | dict.fromkeys(pids, number)
     return list(groups.values())

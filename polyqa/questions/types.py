@@ -104,14 +104,8 @@ class Counts(BaseModel):
 class Origin(BaseModel):
     """What questions were made from, and with.
 
-    Attributes
-    ----------
-    lm, reader
-        Names of the language model that wrote, and of the reader that verified.
-    corpus
-        Hash of the passages, see `generation.corpus_fingerprint`.
-    revisions, spans
-        See `QuestionSettings`.
+    The language model wrote, the reader verified; ``corpus`` is the passages' `generation.corpus_fingerprint`, and
+    the rest is of `QuestionSettings`.
     """
 
     model_config = ConfigDict(frozen=True)

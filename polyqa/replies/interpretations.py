@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from types import NoneType
 from typing import Any
 
 from polyqa.base.values import Interpretation
@@ -67,16 +68,12 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
         return []
     if isinstance(value, str):
         return _of_text(without_fence(told(value)))
-    if isinstance(value, Mapping):
-        value = [value] if is_reading(value) else listed(value)
-    if isinstance(value, Interpretation):
-        value = [value]
+    value = [value] if isinstance(value, Interpretation) or is_reading(value) else listed(value)
     if not isinstance(value, (list, tuple)):
         raise ValueError(f"not a list of interpretations: {shown(value)}")
     if value and all(isinstance(item, str) for item in value):
         return _of_text("\n".join(value))
-    found = [_interpretation(item) for item in value if item is not None]
-    return [reading for reading in found if reading is not None]
+    return _answered(_interpretation(item) for item in value if item is not None)
 
 
 def clean_readings(readings: Iterable[Interpretation]) -> list[Interpretation]:
@@ -162,8 +159,7 @@ def _rows(text: str) -> list[Interpretation]:
         raise ValueError("no row has an answer")
     if len(rows) > 1 and all(answer.startswith(f"{number}. ") for number, (_, answer) in enumerate(rows, 1)):
         rows = [(question, _NUMBERED.sub("", answer)) for question, answer in rows]
-    found = [_reading(question, answer) for question, answer in rows]
-    return [reading for reading in found if reading is not None]
+    return _answered(_reading(question, answer) for question, answer in rows)
 
 
 def _tagged(tags: list[re.Match[str]]) -> list[Interpretation]:
@@ -193,8 +189,11 @@ def _tagged(tags: list[re.Match[str]]) -> list[Interpretation]:
             answers[at] = text
         elif at in answers and (number := re.search(r"\d+", text)):
             cited[at] = number[0]
-    found = [_reading(question, answers[at], cited.get(at)) for at, question in enumerate(questions) if at in answers]
-    return [reading for reading in found if reading is not None]
+    return _answered(_reading(questions[at], answers[at], cited.get(at)) for at in sorted(answers))
+
+
+def _answered(readings: Iterable[Interpretation | None]) -> list[Interpretation]:
+    return [reading for reading in readings if reading is not None]
 
 
 def _reading(question: str, answer: str, pid: str | None = None) -> Interpretation | None:
@@ -211,18 +210,17 @@ def _interpretation(value: Any) -> Interpretation | None:
         return value
     if isinstance(value, (list, tuple)) and len(value) == 2:
         value = {"question": value[0], "answer": value[1]}
-    if isinstance(value, Mapping):
-        fields = lowered(value)
-        question, answer = first_told(fields, QUESTION_KEYS), first_told(fields, ANSWER_KEYS)
-        if isinstance(answer, (list, tuple)) and all(isinstance(one, str) for one in answer):
-            answer = "; ".join(answer)
-        if isinstance(question, str) and any(key in fields for key in ANSWER_KEYS):
-            if answer is None or (isinstance(answer, (str, int, float)) and _says_nothing(str(answer))):
-                return None
-            if isinstance(answer, (str, int, float)):
-                pid = passage_number(first_told(fields, _PID_KEYS))
-                return Interpretation(question=question.strip(), answer=str(answer).strip(), pid=pid)
-    raise ValueError(f"not an interpretation with a question and an answer: {shown(value)}")
+    fields = lowered(value) if isinstance(value, Mapping) else {}
+    question, answer = first_told(fields, QUESTION_KEYS), first_told(fields, ANSWER_KEYS)
+    if isinstance(answer, (list, tuple)) and all(isinstance(one, str) for one in answer):
+        answer = "; ".join(answer)
+    told_both = isinstance(question, str) and not fields.keys().isdisjoint(ANSWER_KEYS)
+    if not told_both or not isinstance(answer, (str, int, float, NoneType)):
+        raise ValueError(f"not an interpretation with a question and an answer: {shown(value)}")
+    if answer is None or _says_nothing(str(answer)):
+        return None
+    pid = passage_number(first_told(fields, _PID_KEYS))
+    return Interpretation(question=question.strip(), answer=str(answer).strip(), pid=pid)
 
 
 def _says_nothing(answer: str) -> bool:

@@ -126,14 +126,7 @@ def tells_nothing(text: str, asked: str = "") -> bool:
     """Return whether a long answer only says that there is none.
 
     True answers begin alike ("No passage names the musical; the film came out in 1997."). They name somebody or
-    something, or a number, that is not in the question; a refusal does not.
-
-    Parameters
-    ----------
-    text
-        The long answer.
-    asked
-        The question, and whatever else was asked: names and numbers in it are no news.
+    something, or a number, that is not in the question, or whatever else was asked; a refusal does not.
 
     >>> tells_nothing("Based on the passages, there is no mention of it."), tells_nothing("No. It rained.")
     (True, False)

@@ -36,16 +36,15 @@ def _of(value: Any) -> list[int]:
     if isinstance(value, str):
         return _of_text(without_fence(told(value)))
     value = listed(value)
-    items = value if isinstance(value, (list, tuple)) else [value]
-    return [number for item in items if item is not None for number in _of_item(item)]
-
-
-def _of_item(item: Any) -> list[int]:
-    if isinstance(item, (int, float)) and not isinstance(item, bool) and item == item // 1:
-        return [int(item)]  # also 1.0, which DSPy's repairing parser makes of "1."
-    if isinstance(item, str):
-        return _of_text(item)
-    raise ValueError(item)
+    numbers: list[int] = []
+    for item in value if isinstance(value, (list, tuple)) else [value]:
+        if isinstance(item, (int, float)) and not isinstance(item, bool) and item == item // 1:
+            numbers.append(int(item))  # also 1.0, which DSPy's repairing parser makes of "1."
+        elif isinstance(item, str):
+            numbers += _of_text(item)
+        elif item is not None:
+            raise ValueError(item)
+    return numbers
 
 
 def _of_text(text: str) -> list[int]:
@@ -58,8 +57,7 @@ def _of_text(text: str) -> list[int]:
     repeated = [_REPEATED.fullmatch(line) for line in lines]
     if all(match and re.search(r"[^\W\d]{2}.*\?\W*$", match[3]) for match in repeated):
         return [int(match[1] or match[2]) for match in repeated if match]
-    if not _NUMBERS.fullmatch(text) or _NO_LIST.search(text):
+    numbers = re.findall(r"\d+", text)
+    if not numbers or not _NUMBERS.fullmatch(text) or _NO_LIST.search(text):
         raise ValueError(text)
-    if not (found := re.findall(r"\d+", text)):
-        raise ValueError(text)
-    return list(map(int, found))
+    return list(map(int, numbers))

@@ -72,11 +72,7 @@ def without_thoughts(text: str) -> str:
 def told(text: str) -> str:
     """Return what a reply says after its thoughts.
 
-    Raises
-    ------
-    ValueError
-        If there are thoughts and nothing else, as when the limit of tokens cut the reply off, or if the rest has more
-        than 100,000 characters.
+    A ValueError if there is nothing else, as when the limit of tokens cut the reply off, or more than can be read.
     """
     said = without_thoughts(text)
     if len(said) > _LONGEST:
@@ -125,15 +121,8 @@ def without_lead(text: str) -> str:
 def out_of_brackets(text: str, field: str, words: str = "") -> str:
     """Return what stands in the brackets behind a field's name, and after them; any other text as it is.
 
-    Small models copy how a prompt describes a field, "answer (the long-form answer)", with the answer in its place, or
-    in front of the answer.
-
-    Parameters
-    ----------
-    text, field
-        A reply, and the name of its field.
-    words
-        What the prompt has in the brackets.
+    Small models copy how a prompt describes a field, "answer (the long-form answer)", with the answer in the place of
+    these words, or in front of the answer.
 
     >>> out_of_brackets("search_query (Titanic, 1912)", "search_query"), out_of_brackets("answer (b) is it", "query")
     ('Titanic, 1912', 'answer (b) is it')
@@ -186,10 +175,7 @@ def json_in(text: str) -> Any:
     >>> json_in('Two:\n```json\n["a", "b"]\n```\nDone.'), json_in("[1] Nagano")
     (['a', 'b'], None)
 
-    Raises
-    ------
-    ValueError
-        If there is JSON that breaks off, or beside other text.
+    JSON that breaks off, or stands beside other text, is a ValueError.
     """
     blocks = _BLOCK.findall(text)
     body = blocks[0] if len(blocks) == 1 else text

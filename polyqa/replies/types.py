@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import dspy
@@ -65,6 +66,10 @@ def _lenient(name: str, strict: Any, parse: Callable[[Any], Any], schema: dict[s
     return Lenient
 
 
+def _any_of(labels: type[StrEnum]) -> dict[str, Any]:
+    return {"type": "string", "enum": [str(label) for label in labels]}
+
+
 if TYPE_CHECKING:
     Interpretations = list[Interpretation]
     Questions = list[str]
@@ -81,39 +86,20 @@ else:
     Questions = _lenient("list[str]", list[str], _questions)
     Answers = _lenient("list[str]", list[str], parse_answers)
     YesNo = _lenient("Literal['Yes', 'No']", Literal["Yes", "No"], parse_yes_no)
-    AmbiguityTypes = _lenient(
-        "list[AmbiguityType]",
-        list[AmbiguityType],
-        parse_ambiguity_types,
-        {"type": "array", "items": {"type": "string", "enum": [str(kind) for kind in AmbiguityType]}},
-    )
+    kinds = {"type": "array", "items": _any_of(AmbiguityType)}
+    AmbiguityTypes = _lenient("list[AmbiguityType]", list[AmbiguityType], parse_ambiguity_types, kinds)
     Numbers = _lenient("list[int]", list[int], _numbers)
     # Where no numbered passages are shown, the schema must not ask for the number of one.
+    pair = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in ("question", "answer")},
+        "required": ["question", "answer"],
+    }
     Readings = _lenient(
-        "list[Interpretation]",
-        list[Interpretation],
-        _interpretations,
-        {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {name: {"type": "string"} for name in ("question", "answer")},
-                "required": ["question", "answer"],
-            },
-        },
+        "list[Interpretation]", list[Interpretation], _interpretations, {"type": "array", "items": pair}
     )
-    Grades = _lenient(
-        "Literal['Correct', 'Ambiguous', 'Incorrect']",
-        Grade,
-        parse_grade,
-        {"type": "string", "enum": [str(grade) for grade in Grade]},
-    )
-    Supports = _lenient(
-        "Literal['Fully', 'Partially', 'No']",
-        Support,
-        parse_support,
-        {"type": "string", "enum": [str(level) for level in Support]},
-    )
+    Grades = _lenient("Literal['Correct', 'Ambiguous', 'Incorrect']", Grade, parse_grade, _any_of(Grade))
+    Supports = _lenient("Literal['Fully', 'Partially', 'No']", Support, parse_support, _any_of(Support))
     Usefulness = _lenient("Literal[1, 2, 3, 4, 5]", Literal[1, 2, 3, 4, 5], parse_usefulness)
 
 

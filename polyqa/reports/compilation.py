@@ -44,19 +44,10 @@ _SIGNS = {"+": ("added", "+ "), "-": ("removed", "− "), " ": ("same", "")}
 def compilation_report(
     card: Card, student: dspy.Module, compiled: Compiled, test_runs: tuple[Run, Run] | None = None
 ) -> str:
-    """Return the page, which needs nothing but itself.
+    """Return the page, which needs nothing but itself; ``student`` is the program as it was.
 
-    Parameters
-    ----------
-    card
-        Of the artifact.
-    student
-        The program as it was.
-    compiled
-        What became of it.
-    test_runs
-        Of both on test, if there was one. Test questions are not shown: who reads them and compiles again has tested
-        on questions that were seen.
+    Of ``test_runs`` the questions are not shown: who reads them and compiles again has tested on questions that were
+    seen.
     """
     all_gains = {"dev": card.dev_gain, "test": card.test_gain}
     gains = {name: gain for name, gain in all_gains.items() if gain is not None}

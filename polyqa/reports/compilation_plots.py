@@ -27,15 +27,7 @@ def inline_svg(figure: "Figure") -> Markup:
 
 
 def draw_trials(scored: Sequence[Trial], metric: str) -> "Figure":
-    """Return the score of each candidate against the calls until it was known.
-
-    Parameters
-    ----------
-    scored
-        Candidates with a score, at least one.
-    metric
-        What the scores are, for people.
-    """
+    """Return the score of each candidate, of which there is one at least, against the calls until it was known."""
     figure, axes = new_figure(8, 4)
     for on, (mark, label) in _MARKS.items():
         of_set = [trial for trial in scored if trial.on == on]

@@ -24,13 +24,7 @@ BLUE, ORANGE, GREY = "#2f6f9f", "#c8611b", "#9a9a9a"
 
 
 def check_format(path: str | Path) -> None:
-    """Check, before anything is computed, that a plot can be written to a file of this name.
-
-    Raises
-    ------
-    PolyqaError
-        If its ending is none of `FORMATS`, or matplotlib is not installed.
-    """
+    """Check, before anything is computed, that there is matplotlib, and that a file's ending is one of `FORMATS`."""
     needs("matplotlib", extra="plots", for_="A plot")
     if Path(path).suffix.lower() not in FORMATS:
         raise PolyqaError(f"{path}: a plot is written as {', '.join(FORMATS)}.")
@@ -57,61 +51,39 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 
 
 def plot_runs(runs: Sequence[Run], path: str | Path, *, metric: str = "dr") -> Path:
-    """Draw one metric of runs as horizontal bars, best on top.
-
-    Parameters
-    ----------
-    runs
-        Runs of the same questions, drawn with their 95% intervals.
-    path
-        ``.png``, ``.svg`` or ``.pdf``.
-    metric
-        A name of `columns.COLUMNS`.
+    """Draw one metric of runs of the same questions as horizontal bars with their 95% intervals, best on top.
 
     Raises
     ------
     PolyqaError
-        If the format or the metric is unknown, no run has the metric, or runs are of different questions.
+        If the format is unknown, no run has the metric, or runs are of different questions.
     """
     check_format(path)
-    if metric not in COLUMNS:
-        raise PolyqaError(f"There is no metric {metric!r}; there are {', '.join(COLUMNS)}.")
     values = [(run, summarize(run.records).get(metric)) for run in runs]
     ours = [(run, value) for run, value in values if value is not None]
     if not ours:
         raise PolyqaError(f"No run has the metric {metric!r}.")
-    _require_same_questions([run for run, _ in ours])
-    # Name, value, how far the interval reaches below and above (0 where it is NaN: there is none).
-    bars = [
-        (
-            f"{run.name} (n={value.n})",
-            value.value,
-            max(0.0, value.value - value.low),
-            max(0.0, value.high - value.value),
-        )
-        for run, value in ours
-    ]
-    bars.sort(key=lambda bar: bar[1], reverse=COLUMNS[metric].higher_is_better is False)
-
-    figure, axes = new_figure(8, 0.8 + 0.36 * len(bars))
-    axes.barh(range(len(bars)), [bar[1] for bar in bars], color=BLUE)
-    for at, (_, value, below, above) in enumerate(bars):
+    first = ours[0][0]
+    for run, _ in ours[1:]:
+        if not same_questions(first, run):
+            raise PolyqaError(
+                f"{first.name} and {run.name} are of different questions ({_questions_of(first)}; "
+                f"{_questions_of(run)}), so their figures cannot be compared; draw a picture for each set."
+            )
+    ours.sort(key=lambda one: one[1].value, reverse=COLUMNS[metric].higher_is_better is False)
+    figure, axes = new_figure(8, 0.8 + 0.36 * len(ours))
+    axes.barh(range(len(ours)), [estimate.value for _, estimate in ours], color=BLUE)
+    for at, (_, estimate) in enumerate(ours):
+        value = estimate.value
+        # How far the interval reaches below and above; 0 where it is NaN: there is none.
+        below, above = max(0.0, value - estimate.low), max(0.0, estimate.high - value)
         if below or above:
             axes.errorbar(value, at, xerr=[[below], [above]], color="black", capsize=3, linewidth=1)
         axes.annotate(f"{value:.1f}", (value + above, at), xytext=(4, 0), textcoords="offset points", va="center")
-    axes.set_yticks(range(len(bars)), [bar[0] for bar in bars])
+    axes.set_yticks(range(len(ours)), [f"{run.name} (n={estimate.n})" for run, estimate in ours])
     axes.set_xlabel(COLUMNS[metric].label)
     axes.margins(x=0.12, y=0.02)
     return save_figure(figure, path)
-
-
-def _require_same_questions(runs: Sequence[Run]) -> None:
-    for run in runs[1:]:
-        if not same_questions(runs[0], run):
-            raise PolyqaError(
-                f"{runs[0].name} and {run.name} are of different questions ({_questions_of(runs[0])}; "
-                f"{_questions_of(run)}), so their figures cannot be compared; draw a picture for each set."
-            )
 
 
 def _questions_of(run: Run) -> str:
@@ -119,16 +91,7 @@ def _questions_of(run: Run) -> str:
 
 
 def plot_changes(a: Run, b: Run, path: str | Path, *, metric: str = "dr") -> Path:
-    """Draw how each question's score changes from one run to the other: wins, ties and losses.
-
-    Parameters
-    ----------
-    a, b
-        Before and after; questions are paired by id.
-    path
-        ``.png``, ``.svg`` or ``.pdf``.
-    metric
-        A name of `columns.COLUMNS` of which more is better.
+    """Draw how each question's score changes from run ``a`` to run ``b``, paired by id: wins, ties and losses.
 
     Raises
     ------

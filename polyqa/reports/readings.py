@@ -46,9 +46,9 @@ class _Question:
         for at in range(len(self.words) + 1):
             ends = at == len(self.words) or self.words[at] in frame
             if ends or self._parted(at):
-                first, last = self._trimmed(start, at)
-                if first < last:
-                    yield first, last
+                large = [one for one in range(start, at) if not self._small(one)]
+                if large:
+                    yield large[0], large[-1] + 1
                 start = at + ends
 
     def joined(self, runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -61,13 +61,6 @@ class _Question:
             else:
                 joined.append((start, end))
         return joined
-
-    def _trimmed(self, start: int, end: int) -> tuple[int, int]:
-        while start < end and self._small(start):
-            start += 1
-        while start < end and self._small(end - 1):
-            end -= 1
-        return start, end
 
     def _small(self, at: int) -> bool:
         """Return whether a word carries no meaning; "US" and the "I" of "World War I" do."""
@@ -130,16 +123,8 @@ def titles(question: str, readings: Sequence[str], sources: Sequence[str] = ()) 
     """Return for each reading the words that the others and the asked question lack.
 
     A name stays whole, and so does a number with its noun. Titles of different readings differ. If a reading lacks
-    such words, its title is what its passage's title adds to the question, else that title, else the whole reading.
-
-    Parameters
-    ----------
-    question
-        As it was asked.
-    readings
-        The disambiguated questions.
-    sources
-        The titles of the passages that the readings cite.
+    such words, its title is what the title of the passage it cites (in ``sources``) adds to the question, else that
+    title, else the whole reading.
 
     >>> titles("When did Titanic sink?", ["When did RMS Titanic sink?", "When did the 1997 film's ship sink?"])
     ['RMS Titanic', "1997 film's ship"]

@@ -24,16 +24,9 @@ _LABELS = {"dr": "DR", "disambig_f1": "Disambig-F1", "f1_answer": "F1 of answers
 
 
 def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) -> str:
-    """Return the README.md of an artifact.
+    """Return the README.md of an artifact, whose state is that of `polyqa.artifacts.state.dump_program`.
 
-    Parameters
-    ----------
-    card
-        What it is.
-    state
-        The state of its program, as `polyqa.artifacts.state.dump_program` returns it.
-    folder
-        Of the artifact, as it was given: it is loaded by that, unless it lies where names are looked up.
+    ``folder`` is the artifact's as it was given: it is loaded by that, unless it lies where names are looked up.
     """
     handle = _handle(Path(folder))
     recipe = Recipe.model_validate({name: value for name, value in card.recipe.items() if name != "seed"})

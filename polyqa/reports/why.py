@@ -22,17 +22,7 @@ _WIDE = 30  # characters of a line of the figure
 
 @dataclass(frozen=True)
 class Item:
-    """Something in a stage.
-
-    Attributes
-    ----------
-    text, detail
-        What it is, and what is said of it.
-    source
-        The number of the passage that it is or rests on.
-    kept
-        Whether the next stage has it.
-    """
+    """Something in a stage, with the number of the passage that it is or rests on; the next stage has what is kept."""
 
     text: str
     detail: str = ""
@@ -49,15 +39,7 @@ class Stage:
 
 
 def stages(result: "Result", steps: Sequence[Mapping[str, Any]]) -> list[Stage]:
-    """Return the five stages of a question.
-
-    Parameters
-    ----------
-    result
-        The answer.
-    steps
-        What happened on the way, as `polyqa.watching.Watch` reports it.
-    """
+    """Return the five stages of a question; ``steps`` are what `polyqa.watching.Watch` reported on the way."""
     found, best = _candidates(result, steps)
     kept = {passage.pid for passage in result.passages}
     cited = {reading.pid for reading in result.interpretations} | {pid for one in result.sources for pid in one.pids}
@@ -66,13 +48,10 @@ def stages(result: "Result", steps: Sequence[Mapping[str, Any]]) -> list[Stage]:
         Item(passage.title or passage.text[:60], "", numbers[passage.pid], passage.pid in cited)
         for passage in result.passages
     ]
-    named = titles_of(result)
-    readings = [
-        Item(
-            title, f"{reading.answer}{f' – {sure(share)}' if share is not None else ''}", numbers.get(reading.pid or "")
-        )
-        for title, reading, share in zip(named, result.interpretations, result.confidence, strict=True)
-    ]
+    readings = []
+    for title, reading, share in zip(titles_of(result), result.interpretations, result.confidence, strict=True):
+        detail = reading.answer if share is None else f"{reading.answer} – {sure(share)}"
+        readings.append(Item(title, detail, numbers.get(reading.pid or "")))
     listed = [Item(title, "", None, pid in kept) for pid, title in best.items()]
     return [
         Stage("Question", (Item(result.question, f"{result.program} · {result.lm}"),)),
@@ -148,20 +127,7 @@ def _proposed(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def plot_why(result: "Result", steps: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
-    """Draw the five stages of a question to a file.
-
-    Parameters
-    ----------
-    result, steps
-        See `stages`.
-    path
-        ``.png``, ``.svg`` or ``.pdf``.
-
-    Raises
-    ------
-    PolyqaError
-        If the format is unknown.
-    """
+    """Draw the five `stages` of a question to a ``.png``, ``.svg`` or ``.pdf`` file."""
     from textwrap import fill
 
     from matplotlib.figure import Figure

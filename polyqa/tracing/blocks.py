@@ -62,8 +62,34 @@ def traced(address: str | None, *, experiment: str = EXPERIMENT) -> Iterator[Non
         yield
         return
     require_address(address)
-    with ExitStack() as stack:
-        tracker = stack.enter_context(_mlflow(address, experiment))
+    with ExitStack() as stack:  # MLflow's settings belong to the process, and are as before when it ends
+        stack.enter_context(_environment(environment(address)))
+        import mlflow
+        from mlflow.dspy.callback import MlflowCallback
+
+        from .spans import Spans
+
+        losses = Losses()
+        stack.enter_context(losses.heard())
+        place = None
+        if address != OTEL:
+            stack.callback(mlflow.set_tracking_uri, mlflow.get_tracking_uri())
+            mlflow.set_tracking_uri(address)
+            try:
+                client = mlflow.MlflowClient()
+                known = client.get_experiment_by_name(experiment)
+                place = known.experiment_id if known is not None else client.create_experiment(experiment)
+            except mlflow.exceptions.MlflowException as error:
+                raise PolyqaError(
+                    f"What answers at {address} is no MLflow server, or refuses: {error_line(error, 200)}"
+                ) from error
+        mlflow.tracing.reset()  # spans go where the environment says now
+        stack.callback(mlflow.tracing.reset)  # which sends what is left
+        stack.callback(mlflow.flush_trace_async_logging)
+        # Where the user has called `mlflow.dspy.autolog`, its callback would make the same spans again.
+        others = [one for one in dspy.settings.callbacks or () if not isinstance(one, MlflowCallback)]
+        stack.enter_context(dspy.context(callbacks=others))
+        tracker = _Tracker(place, stack.enter_context(listening(Spans(place))), losses)
         stack.callback(_CURRENT.reset, _CURRENT.set(tracker))
         yield
 
@@ -72,14 +98,8 @@ def traced(address: str | None, *, experiment: str = EXPERIMENT) -> Iterator[Non
 def job(kind: str, name: str, *, trace: bool = True) -> Iterator[Report]:
     """Give what takes the results of a long command: an MLflow run inside `traced`, else nothing.
 
-    Its status is FINISHED when the block ends, KILLED after Ctrl-C or SIGTERM, FAILED after an error.
-
-    Parameters
-    ----------
-    kind, name
-        What the command does, which becomes a tag, and the run's name.
-    trace
-        Whether questions inside the block are traced.
+    Its status is FINISHED when the block ends, KILLED after Ctrl-C or SIGTERM, FAILED after an error. What the command
+    does (``kind``) becomes a tag. Questions inside the block are traced unless ``trace`` is False.
     """
     tracker = _CURRENT.get()
     if tracker is None or tracker.experiment is None:
@@ -133,39 +153,6 @@ def _told_of_the_end() -> Iterator[Callable[[], None]]:
         yield heed
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-@contextmanager
-def _mlflow(address: str, experiment: str) -> Iterator[_Tracker]:
-    """Set MLflow up for the block: its settings belong to the process, and are as before when it ends."""
-    with ExitStack() as stack:
-        stack.enter_context(_environment(environment(address)))
-        import mlflow
-        from mlflow.dspy.callback import MlflowCallback
-
-        from .spans import Spans
-
-        losses = Losses()
-        stack.enter_context(losses.heard())
-        place = None
-        if address != OTEL:
-            stack.callback(mlflow.set_tracking_uri, mlflow.get_tracking_uri())
-            mlflow.set_tracking_uri(address)
-            try:
-                client = mlflow.MlflowClient()
-                known = client.get_experiment_by_name(experiment)
-                place = known.experiment_id if known is not None else client.create_experiment(experiment)
-            except mlflow.exceptions.MlflowException as error:
-                raise PolyqaError(
-                    f"What answers at {address} is no MLflow server, or refuses: {error_line(error, 200)}"
-                ) from error
-        mlflow.tracing.reset()  # spans go where the environment says now
-        stack.callback(mlflow.tracing.reset)  # which sends what is left
-        stack.callback(mlflow.flush_trace_async_logging)
-        # Where the user has called `mlflow.dspy.autolog`, its callback would make the same spans again.
-        others = [one for one in dspy.settings.callbacks or () if not isinstance(one, MlflowCallback)]
-        stack.enter_context(dspy.context(callbacks=others))
-        yield _Tracker(place, stack.enter_context(listening(Spans(place))), losses)
 
 
 @contextmanager

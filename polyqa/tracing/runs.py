@@ -101,19 +101,7 @@ class Report:
 
 
 class Run(Report):
-    """A new run of an MLflow experiment.
-
-    Parameters
-    ----------
-    experiment
-        The id of MLflow's experiment.
-    kind, name
-        What the command does, which becomes a tag, and the run's name.
-    parent
-        The id of the run that this one is a part of.
-    losses
-        Where it is told what was not taken.
-    """
+    """A new run of an MLflow experiment, of which the id is given, as is that of the run that it is a part of."""
 
     def __init__(self, experiment: str, kind: str, name: str, parent: str | None, losses: Losses) -> None:
         from mlflow import MlflowClient

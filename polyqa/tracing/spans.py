@@ -20,15 +20,11 @@ class Spans(Listener):
     """Makes spans.
 
     A predictor's span has its name in the program, a call's that of the language model, a search's outputs are
-    documents with ids and scores, and the first span has the tokens of all calls.
-
-    Parameters
-    ----------
-    experiment
-        Id of the experiment that traces go to; MLflow's current one if not given.
+    documents with ids and scores, and the first span has the tokens of all calls. Without the id of an experiment
+    traces go to MLflow's current one.
     """
 
-    def __init__(self, experiment: str | None = None) -> None:
+    def __init__(self, experiment: str | None) -> None:
         self._experiment = experiment
         self._open: dict[str, tuple[Any, Any]] = {}  # span and token of the context, by the id of the call
 
@@ -73,10 +69,6 @@ class Spans(Listener):
         )
         self._open[event.id] = (span, set_span_in_context(span))
 
-    def module_ended(self, event: Ended) -> None:
-        """End a span."""
-        self.call_ended(event)
-
     def call_ended(self, event: Ended) -> None:
         """End a span."""
         if (begun := self._open.pop(event.start.id, None)) is None:
@@ -91,6 +83,8 @@ class Spans(Listener):
             span.end(_plain(outputs), status=SpanStatusCode.OK if event.error is None else SpanStatusCode.ERROR)
         finally:
             detach_span_from_context(token)
+
+    module_ended = call_ended
 
 
 def _tokens() -> dict[str, Any]:

@@ -19,14 +19,7 @@ def answered(result: Result, steps: Sequence[Mapping[str, Any]] = ()) -> dict[st
     It is that of `Result.to_dict`, and beside it ``pieces`` (the answer cut at its marks), ``evidence`` (each passage
     with what is marked in it), ``opening`` (the sentence before the readings), ``titles`` (what each reading differs
     in), ``sure`` (each one's confidence in words), ``why`` (what each stage kept and dropped), ``cautions``, and
-    ``log`` (the calls).
-
-    Parameters
-    ----------
-    result
-        The answer.
-    steps
-        What happened on the way, as `polyqa.watching.Watch` reports it.
+    ``log`` (the calls). ``steps`` are what happened on the way, as `polyqa.watching.Watch` reports it.
     """
     readings = [reading.question for reading in result.interpretations]
     return {

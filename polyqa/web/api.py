@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi.sse import EventSourceResponse
 
 from polyqa import __version__
 from polyqa.loading import default_program
 from polyqa.reports.readings import COUNTED
 
 from .schemas import CONDITION, LONGEST, Ask, ErrorAnswer, Health, ScoredPassage, SearchResult
-from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream
+from .service import MOST_PASSAGES, Service, answer_while_connected, event_stream, server_sent
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorAnswer, "description": text}
@@ -45,7 +45,7 @@ def api_router(service: Service) -> APIRouter:
         """
         checked = await service.checked(asked, request.scope["request_id"])
         if EventSourceResponse.media_type in request.headers.get("accept", ""):
-            return await event_stream(service.events(checked), _sent)
+            return await event_stream(service.events(checked), lambda event: server_sent(event.data, event.name))
         return await answer_while_connected(request, service.answer(checked), JSONResponse)
 
     @router.get("/health", tags=["catalog"])
@@ -94,7 +94,3 @@ def api_router(service: Service) -> APIRouter:
         return SearchResult(index=index or shelf.default_index, query=query, passages=listed)
 
     return router
-
-
-def _sent(event: Event) -> list[ServerSentEvent]:
-    return [ServerSentEvent(event=event.name, data=event.data)]

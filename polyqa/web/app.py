@@ -24,15 +24,7 @@ _KINDS = {status: kind for kind, status in STATUS.items()}
 
 
 def make_app(service: Service, guard: Guard = Guard()) -> Guarded:
-    """Return the application that a server runs.
-
-    Parameters
-    ----------
-    service
-        Answers the questions.
-    guard
-        Who may ask.
-    """
+    """Return the application that a server runs."""
     app = FastAPI(
         title="polyqa",
         version=__version__,
@@ -48,19 +40,10 @@ def make_app(service: Service, guard: Guard = Guard()) -> Guarded:
 
     @app.get("/", include_in_schema=False)
     async def page() -> FileResponse:
-        return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+        return FileResponse(STATIC / "index.html")
 
-    app.mount("/static", _Static(directory=STATIC), name="static")
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
     return Guarded(app, guard, service.limits)
-
-
-class _Static(StaticFiles):
-    """The page's own files: asked for again each time, answered "not changed" where they are not."""
-
-    def file_response(self, *args: object, **kwargs: object) -> Response:
-        response = super().file_response(*args, **kwargs)  # type: ignore[arg-type]
-        response.headers["cache-control"] = "no-cache"
-        return response
 
 
 @asynccontextmanager

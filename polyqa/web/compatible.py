@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
-from fastapi.sse import ServerSentEvent
+from fastapi.sse import format_sse_event
 from scipy.special import softmax
 
 from polyqa.asking_back import Clarification, choice_of
@@ -18,7 +18,7 @@ from polyqa.reports.result import read_otherwise
 
 from .errors import WebError
 from .schemas import CONDITION, LONGEST, Ask, ColBERTQuery, Completion, Message
-from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream
+from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream, server_sent
 
 MODEL = "polyqa"
 _Index = Annotated[str | None, Query(max_length=200)]
@@ -135,24 +135,24 @@ def _completion(model: str, answer: Mapping[str, Any]) -> JSONResponse:
     )
 
 
-def _chunks(model: str, with_usage: bool) -> Callable[[Event], list[ServerSentEvent]]:
+def _chunks(model: str, with_usage: bool) -> Callable[[Event], bytes]:
     """Return what makes OpenAI's chunks of the events of a question."""
     head = _head(model, "chat.completion.chunk")
 
-    def chunk(delta: Mapping[str, Any], finish: str | None = None) -> ServerSentEvent:
-        return ServerSentEvent(data={**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+    def chunk(delta: Mapping[str, Any], finish: str | None = None) -> bytes:
+        return server_sent({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 
-    def chunks(event: Event) -> list[ServerSentEvent]:
+    def chunks(event: Event) -> bytes:
         if event.name == "started":
-            return [chunk({"role": "assistant", "content": ""})]
+            return chunk({"role": "assistant", "content": ""})
         if event.name == "sentence":
             space = "" if event.data["number"] == 1 else " "
-            return [chunk({"content": space + _text(event.data["pieces"])})]
+            return chunk({"content": space + _text(event.data["pieces"])})
         if event.name == "result":
-            usage = [ServerSentEvent(data={**head, "choices": [], "usage": _usage(event.data)})] if with_usage else []
-            ends = [chunk({"content": _sources(event.data)}), chunk({}, "stop")]
-            return [*ends, *usage, ServerSentEvent(raw_data="[DONE]")]
-        return [ServerSentEvent(data=event.data)] if event.name == "error" else []
+            usage = server_sent({**head, "choices": [], "usage": _usage(event.data)}) if with_usage else b""
+            ends = chunk({"content": _sources(event.data)}) + chunk({}, "stop")
+            return ends + usage + format_sse_event(data_str="[DONE]")
+        return server_sent(event.data) if event.name == "error" else b""
 
     return chunks
 

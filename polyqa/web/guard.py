@@ -83,7 +83,7 @@ class Guarded:
             await self._app(scope, receive, send)
             return
         scope["request_id"] = uuid.uuid4().hex[:12]
-        send = _with_headers(send, scope["request_id"])
+        send = _with_headers(send, scope)
         try:
             self._check_sender(Headers(scope=scope))
         except WebError as error:
@@ -198,13 +198,16 @@ def _host_name(host: str) -> str | None:
     return f"[{name}]" if ":" in name else name
 
 
-def _with_headers(send: Send, request_id: str) -> Send:
+def _with_headers(send: Send, scope: Scope) -> Send:
     """Return what sends answers with the headers of all answers, unless one has its own."""
+    own = {"x-request-id": scope["request_id"]}
+    if scope["path"] == "/" or scope["path"].startswith(_OPEN_BELOW):  # the page, which is asked for again each time
+        own["cache-control"] = "no-cache"  # and answered "not changed" where it is not
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in {**HEADERS, "x-request-id": request_id}.items():
+            for name, value in {**HEADERS, **own}.items():
                 headers.setdefault(name, value)
         await send(message)
 

@@ -49,21 +49,15 @@ class Gate:
 
     @asynccontextmanager
     async def entered(self, waits: Callable[[int], None]) -> AsyncIterator[None]:
-        """Wait for a turn, and hold it for the block.
+        """Wait for a turn, and hold it for the block; if the queue is full the error says when to come again.
 
-        Parameters
-        ----------
-        waits
-            Is told the place in the queue, from 1, if there is no free place.
-
-        Raises
-        ------
-        WebError
-            Of the kind ``busy``, with ``Retry-After``, if the queue is full.
+        ``waits`` is told the place in the queue, from 1, if there is no free place.
         """
         if self._free.locked():
             if self.waiting >= self.limits.queue:
-                raise self._busy()
+                after = max(1, ceil(self._mean * (self.waiting + 1) / self.limits.at_once))
+                at_work = f"{self.running} questions are being answered and {self.waiting} wait"
+                raise WebError("busy", f"{at_work}: try again in {after} s.", {"Retry-After": str(after)})
             waits(self.waiting + 1)
         self.waiting += 1
         try:
@@ -79,11 +73,3 @@ class Gate:
         finally:
             self.running -= 1
             self._free.release()
-
-    def _busy(self) -> WebError:
-        after = max(1, ceil(self._mean * (self.waiting + 1) / self.limits.at_once))
-        return WebError(
-            "busy",
-            f"{self.running} questions are being answered and {self.waiting} wait: try again in {after} s.",
-            {"Retry-After": str(after)},
-        )

@@ -5,7 +5,7 @@ import json
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import dspy
 from fastapi import Request
 from fastapi.responses import Response
-from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, ServerSentEvent, format_sse_event
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
 from polyqa.asking import Result, aask, asking_back, check_question
 from polyqa.base.errors import PolyqaError
@@ -59,15 +59,7 @@ ALIVE = Event("alive", {})
 
 
 class Service:
-    """Answers questions over what is on a shelf, within limits.
-
-    Parameters
-    ----------
-    shelf
-        Programs, indexes, the language model.
-    limits
-        How much at once.
-    """
+    """Answers questions over what is on a shelf, within limits."""
 
     def __init__(self, shelf: Shelf, limits: WebLimits) -> None:
         self.shelf = shelf
@@ -76,13 +68,7 @@ class Service:
         self._offered: OrderedDict[ClientQuestion, Result] = OrderedDict()
 
     async def checked(self, asked: Ask, request_id: str) -> ClientQuestion:
-        """Return what a client asks, with the defaults of this server.
-
-        Raises
-        ------
-        WebError
-            If the question is none, a name is unknown, or the condition cannot be used.
-        """
+        """Return what a client asks, with this server's defaults; a `WebError` says what of it cannot be."""
         try:
             text = check_question(asked.question)
         except PolyqaError as error:
@@ -93,13 +79,7 @@ class Service:
         return ClientQuestion.model_construct(**(dict(asked) | named), request_id=request_id)
 
     async def search(self, query: str, k: int, index: str | None, where: str | None = None) -> list[Passage]:
-        """Return the best passages of an index for a query.
-
-        Raises
-        ------
-        WebError
-            If the query is none, there is no such index, or the condition cannot be used.
-        """
+        """Return the best passages of an index for a query; a `WebError` says what of it cannot be."""
         opened = await asyncio.to_thread(self.shelf.index, index, where)
         try:
             checked = check_question(query)
@@ -124,12 +104,8 @@ class Service:
     async def events(self, asked: ClientQuestion) -> AsyncGenerator[Event, None]:
         """Yield what happens while a question is answered; the last event is the result.
 
-        Whoever stops listening stops the work: the generator, when it is closed, cancels what runs.
-
-        Raises
-        ------
-        WebError
-            See `answer`.
+        Whoever stops listening stops the work: the generator, when it is closed, cancels what runs. The errors are
+        those of `answer`.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         work = asyncio.create_task(self._work(asked, queue))
@@ -232,35 +208,21 @@ def _names(asked: ClientQuestion) -> tuple[str, str, str]:
     return asked.request_id, asked.program, asked.index
 
 
-async def event_stream(
-    events: AsyncGenerator[Event, None], encoded: Callable[[Event], Iterable[ServerSentEvent]]
-) -> EventSourceResponse:
-    """Return the events of a question as an answer that is sent event by event.
+def server_sent(data: Mapping[str, Any], name: str | None = None) -> bytes:
+    """Return an event with JSON data as it is sent."""
+    return format_sse_event(data_str=json.dumps(data, ensure_ascii=False), event=name)
 
-    Parameters
-    ----------
-    events
-        As `Service.events` yields them.
-    encoded
-        Makes what is sent of an event; of an error, too, which is the event ``error``.
 
-    Raises
-    ------
-    WebError
-        If the question is refused at once; what goes wrong later is sent.
+async def event_stream(events: AsyncGenerator[Event, None], encoded: Callable[[Event], bytes]) -> EventSourceResponse:
+    """Return the events of a question, as `Service.events` yields them, as an answer that is sent event by event.
+
+    ``encoded`` makes what is sent of an event; of an error, too, which is the event ``error``, unless the question is
+    refused at once.
     """
     first = await anext(events)
 
     def sent(event: Event) -> bytes:
-        if event is ALIVE:
-            return KEEPALIVE_COMMENT
-        return b"".join(
-            format_sse_event(
-                data_str=json.dumps(sse.data, ensure_ascii=False) if sse.raw_data is None else sse.raw_data,
-                event=sse.event,
-            )
-            for sse in encoded(event)
-        )
+        return KEEPALIVE_COMMENT if event is ALIVE else encoded(event)
 
     async def stream() -> AsyncIterator[bytes]:
         async with aclosing(events):

@@ -1,9 +1,10 @@
 """What a server has loaded: programs over indexes, each once, shared by all who ask."""
 
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -30,18 +31,9 @@ _FILTERED = 64  # conditions whose passages are remembered, a byte each
 
 @dataclass(frozen=True)
 class Offered:
-    """A program that clients may name.
+    """A program that clients may name: what `polyqa.load` is given, and what `/programs` says of it.
 
-    Attributes
-    ----------
-    name
-        What clients call it.
-    source
-        What `polyqa.load` is given.
-    index
-        The index that it was compiled over, by name; ``None`` for programs that are not compiled.
-    about
-        What `/programs` says of it.
+    ``index`` is the name of the one that it was compiled over; ``None`` for programs that are not compiled.
     """
 
     name: str
@@ -55,9 +47,7 @@ class Shelf:
 
     Parameters
     ----------
-    lm
-        Answers.
-    helper_lm
+    lm, helper_lm
         See `polyqa.load`.
     indexes
         Names or paths of the indexes that are offered, or opened ones, each under its folder's name; all that are in
@@ -94,19 +84,12 @@ class Shelf:
         self.default_index = opened[0].name if indexes else _latest(opened).name
         self.default_program = default_program(lm) if not programs else next(iter(self.programs))
         self._loaded: dict[tuple[str, str], dspy.Module] = {}
-        self._locks: dict[tuple[str, str], threading.Lock] = {}
-        self._filtered: OrderedDict[tuple[str, str], ColBERTIndex] = OrderedDict()
-        self._lock = threading.Lock()
-        self._names: dict[str, list[str]] = {}
+        self._locks = {(program, index): threading.Lock() for program in self.programs for index in self.indexes}
+        self._filtered = lru_cache(_FILTERED)(lambda index, where: self.indexes[index].where(where))
+        self.shared_names = cache(self._shared_names)
 
     def lm_name(self, name: str | None) -> str:
-        """Return the name of a language model, by default the server's.
-
-        Raises
-        ------
-        WebError
-            If there is none of this name.
-        """
+        """Return the name of a language model, by default the server's; a `WebError` says that there is none."""
         if name is not None and name not in self.lms:
             raise _unknown("language model", name, dict.fromkeys(self.lms))
         return name or self.lm.model
@@ -115,23 +98,15 @@ class Shelf:
         """Return a language model by its name. Blocks while it loads."""
         return self.lm if name == self.lm.model else language_model(name)
 
-    def shared_names(self, index: str) -> list[str]:
+    def _shared_names(self, index: str) -> list[str]:
         """Return some names that passages of an index share, those of most passages first; none of a large index."""
-        if index not in self._names:
-            opened = self.indexes[index]
-            bases = base_names(opened.passages) if len(opened) <= _SMALL else {}
-            shared = [name for name, times in Counter(bases.values()).most_common() if name and times > 1]
-            self._names[index] = shared[:_SHARED]
-        return self._names[index]
+        opened = self.indexes[index]
+        bases = base_names(opened.passages) if len(opened) <= _SMALL else {}
+        shared = [name for name, times in Counter(bases.values()).most_common() if name and times > 1]
+        return shared[:_SHARED]
 
     def names(self, program: str | None, index: str | None) -> tuple[str, str]:
-        """Return the names of a program and an index, by default those that a client did not name.
-
-        Raises
-        ------
-        WebError
-            If there is none of a name.
-        """
+        """Return the names of a program and an index, by default the server's; a `WebError` says that there is none."""
         program = program or self.default_program
         if program not in self.programs:
             raise _unknown("program", program, self.programs)
@@ -150,19 +125,10 @@ class Shelf:
             If there is none of that name, or the condition cannot be used.
         """
         index = self.names(None, name or self.default_index)[1]
-        if where is None:
-            return self.indexes[index]
-        with self._lock:
-            filtered = self._filtered.pop((index, where), None)
         try:
-            filtered = filtered or self.indexes[index].where(where)
+            return self.indexes[index] if where is None else self._filtered(index, where)
         except PolyqaError as error:
             raise WebError("bad_request", str(error)) from None
-        with self._lock:
-            self._filtered[index, where] = filtered  # the latest is the last
-            while len(self._filtered) > _FILTERED:
-                self._filtered.popitem(last=False)
-        return filtered
 
     def program(self, name: str, index: str, where: str | None = None) -> dspy.Module:
         """Return a program over an index, loaded and warm; names are those of `names`. Blocks while it loads.
@@ -177,9 +143,7 @@ class Shelf:
         if where is not None:
             return over(self.program(name, index), self.index(index, where))
         key = (name, index)
-        with self._lock:
-            lock = self._locks.setdefault(key, threading.Lock())
-        with lock:
+        with self._locks[key]:
             if key not in self._loaded:
                 program = load(self.programs[name].source, index=self.indexes[index], helper_lm=self._helper_lm)
                 warm_up(program, self.lm)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -28,6 +29,15 @@ def fill(path: Path, results: dict[str, dict[str, Any]] = RESULTS) -> None:
     with open_ledger(path, IDENTITY) as ledger:
         for id, result in results.items():
             ledger.keep(id, result)
+
+
+def working(path: Path, work: str, **how: Any) -> subprocess.Popen[str]:
+    """Start a process that opens a ledger and does some work with it."""
+    code = (
+        "import resource, sys\nfrom pathlib import Path\nfrom polyqa.base.ledger import open_ledger\n"
+        f"with open_ledger(Path(sys.argv[1]), {IDENTITY}) as ledger:\n{indent(work, '    ')}"
+    )
+    return subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True, **how)
 
 
 def read(path: Path) -> dict[str, dict[str, Any]]:
@@ -70,14 +80,7 @@ def test_a_ledger_of_other_work_is_left_alone(tmp_path: Path, identity: dict[str
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "l.sqlite"
-    code = (
-        "import sys\nfrom pathlib import Path\nfrom polyqa.base.ledger import open_ledger\n"
-        "with open_ledger(Path(sys.argv[1]), {'lm': 'one', 'corpus': 'ü', 'nothing': None}):\n"
-        "    print('open', flush=True)\n    sys.stdin.read()\n"
-    )
-    other = subprocess.Popen(
-        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    other = working(path, "print('open', flush=True)\nsys.stdin.read()\n", stdin=subprocess.PIPE)
     assert other.stdout is not None
     assert other.stdout.readline() == "open\n"
     with pytest.raises(PolyqaError, match=r"l\.sqlite is being written by another process"):
@@ -117,37 +120,34 @@ def test_a_damaged_ledger_gives_no_result_that_was_not_kept(tmp_path: Path) -> N
 def test_a_full_disk_is_one_error_and_keeps_what_was_kept(tmp_path: Path) -> None:
     """A real one: the limit of a file's size, in another process."""
     path = tmp_path / "l.sqlite"
-    code = (
-        "import resource, sys\nfrom pathlib import Path\nfrom polyqa.base.ledger import open_ledger\n"
-        "with open_ledger(Path(sys.argv[1]), {'lm': 'one', 'corpus': 'ü', 'nothing': None}) as ledger:\n"
-        "    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
-        "    for number in range(1_000):\n"
-        "        ledger.keep(str(number), {'text': 'x' * 1_000})\n        print(number, flush=True)\n"
+    work = (
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
+        "for number in range(1_000):\n"
+        "    ledger.keep(str(number), {'text': 'x' * 1_000})\n    print(number, flush=True)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    last = done.stderr.splitlines()[-1]
+    child = working(path, work, stderr=subprocess.PIPE)
+    output, errors = child.communicate()
+    assert child.returncode == 1
+    last = errors.splitlines()[-1]
     assert "l.sqlite cannot be written: " in last
     assert "mend the cause and run the same command again" in last
-    told = done.stdout.split()
+    told = output.split()
     assert len(told) > 10
     assert list(read(path)) == told
 
 
 def test_a_writer_killed_again_and_again_loses_nothing_that_it_had_told(tmp_path: Path) -> None:
     """A real process, killed at drawn moments: it tells each result after it was kept."""
-    code = (
-        "import sys\nfrom pathlib import Path\nfrom polyqa.base.ledger import open_ledger\n"
-        "with open_ledger(Path(sys.argv[1]), {'lm': 'one', 'corpus': 'ü', 'nothing': None}) as ledger:\n"
-        "    number = len(dict(ledger))\n"
-        "    while True:\n"
-        "        ledger.keep(str(number), {'text': f'{number} ' * (number % 5_000)})\n"
-        "        print(number, flush=True)\n        number += 1\n"
+    work = (
+        "number = len(dict(ledger))\n"
+        "while True:\n"
+        "    ledger.keep(str(number), {'text': f'{number} ' * (number % 5_000)})\n"
+        "    print(number, flush=True)\n    number += 1\n"
     )
     path = tmp_path / "l.sqlite"
     chance = random.Random(7)
     for _ in range(6):
-        child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+        child = working(path, work)
         assert child.stdout is not None
         first = child.stdout.readline()
         time.sleep(chance.uniform(0, 0.05))

@@ -1,5 +1,4 @@
 import math
-from pathlib import Path
 
 import pytest
 
@@ -28,25 +27,18 @@ def test_the_score_is_lucenes_bm25() -> None:
     ]
 
 
-def test_a_passage_without_a_shared_word_is_left_out() -> None:
-    retriever = BM25Retriever(FEW)
-    assert [passage.pid for passage in retriever.search("stove", k=4)] == ["b"]
-    assert retriever.search("glacier") == []
-    assert retriever.search("the of and") == []
-    assert retriever.search("") == []
-
-
-def test_titles_count_and_words_are_stemmed() -> None:
-    found = BM25Retriever(FEW).search("TEAS kite")
-    assert {passage.pid for passage in found} == {"a", "d"}
+@pytest.mark.parametrize(
+    ("query", "pids"),
+    [("stove", "b"), ("TEAS kite", "ad"), ("glacier", ""), ("the of and", ""), ("", "")],
+)
+def test_titles_count_words_are_stemmed_and_what_shares_none_is_left_out(query: str, pids: str) -> None:
+    assert sorted(passage.pid for passage in BM25Retriever(FEW).search(query, k=4)) == [*pids]
 
 
 def test_k_cuts_the_list() -> None:
     retriever = BM25Retriever(FEW)
     assert [passage.pid for passage in retriever.search("kettle", k=1)] == ["c"]
     assert retriever.search("kettle", k=100) == retriever.search("kettle", k=4)
-    with pytest.raises(ValueError, match="k must be at least 1"):
-        retriever.search("kettle", k=0)
 
 
 def test_search_many_is_many_searches(passages: list[Passage]) -> None:
@@ -56,16 +48,8 @@ def test_search_many_is_many_searches(passages: list[Passage]) -> None:
     assert retriever.search_many([]) == []
 
 
-def test_what_is_saved_is_loaded(passages: list[Passage], tmp_path: Path) -> None:
-    retriever = BM25Retriever(passages)
-    retriever.save(tmp_path / "bm25")
-    loaded = BM25Retriever.load(tmp_path / "bm25", passages)
+def test_the_index_brings_its_own_from_its_files(index: ColBERTIndex, passages: list[Passage]) -> None:
     queries = ["salt in the tea", "glacier", "unheard-of", "honey and ink"]
-    assert loaded.search_many(queries) == retriever.search_many(queries)
-
-
-def test_the_index_brings_its_own(index: ColBERTIndex, passages: list[Passage]) -> None:
-    queries = ["salt in the tea", "glacier"]
     assert index.bm25.search_many(queries) == BM25Retriever(passages).search_many(queries)
     assert index.bm25 is index.bm25
 

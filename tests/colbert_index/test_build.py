@@ -94,19 +94,6 @@ def test_a_corpus_of_several_chunks(passages: list[Passage], tmp_path: Path, mon
         assert built.search(passage.text, k=3)[0].pid == passage.pid
 
 
-@pytest.mark.parametrize("nbits", [1, 4])
-def test_a_residual_takes_nbits_per_dimension(passages: list[Passage], tmp_path: Path, nbits: int) -> None:
-    import torch
-
-    settings = IndexSettings(nbits=nbits)  # type: ignore[arg-type]
-    built = build_index(passages[15:20], tmp_path / "bits", settings=settings, progress=False)
-    residuals = torch.load(built.folder / "0.residuals.pt", weights_only=True)
-    assert residuals.shape == (built.manifest.tokens, 128 * nbits // 8)
-    assert residuals.dtype == torch.uint8
-    assert check_index(built.path).settings == settings
-    assert built.search("what stops the kite from spinning", k=1)[0].pid == "kite-tail"
-
-
 @pytest.mark.parametrize("settings", [{"nbits": 3}, {"doc_maxlen": 600}, {"doc_maxlen": 2}, {"batch_size": 0}])
 def test_impossible_settings_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
@@ -166,10 +153,15 @@ def test_an_index_is_overwritten_only_on_demand(copy_index: Callable[[], Path]) 
     with pytest.raises(PolyqaError, match="exists; remove it, choose another name, or overwrite it"):
         build_index(["A marmot whistles."], path, progress=False)
     assert contents(path) == before
+    kept = path / "questions" / "table", path / ".questions.journal.jsonl"  # what others keep in an index
+    kept[0].parent.mkdir()
+    for file in kept:
+        file.write_text("paid for")
     built = build_index(["A marmot whistles."], path, overwrite=True, progress=False)
     assert [passage.text for passage in ColBERTIndex(path).passages] == ["A marmot whistles."]
     assert built.search("kite", k=5)[0].text == "A marmot whistles."
     assert not (built.folder / "vectors.npy").exists()
+    assert [file.read_text() for file in kept] == ["paid for", "paid for"]
     assert leftovers(path.parent) == []
 
 
@@ -180,16 +172,6 @@ def test_an_index_behind_a_link_can_be_built_again(copy_index: Callable[[], Path
         assert build_index([text], link, overwrite=True, progress=False).passages[0].text == text
     assert ColBERTIndex(link.with_name("copy")).passages[0].text == "two whistles"
     assert link.is_symlink()
-
-
-def test_what_others_keep_in_an_index_survives_its_replacement(copy_index: Callable[[], Path]) -> None:
-    path = copy_index()
-    (path / "questions").mkdir()
-    (path / "questions" / "table").write_text("paid for")
-    (path / ".questions.journal.jsonl").write_text("paid for, too")
-    build_index(["A marmot whistles."], path, overwrite=True, progress=False)
-    assert (path / "questions" / "table").read_text() == "paid for"
-    assert (path / ".questions.journal.jsonl").read_text() == "paid for, too"
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

@@ -1,3 +1,5 @@
+"""A file that is damaged, or made to do harm, is told in one line; a changed one before anything of it is loaded."""
+
 import io
 import json
 from collections.abc import Callable
@@ -9,8 +11,8 @@ import pytest
 import torch
 
 from polyqa.base.values import Passage
-from polyqa.colbert_index import ColBERTIndex, IndexFaultError, build_index, check_index
-from polyqa.colbert_index.files import write_checksums
+from polyqa.colbert_index import ColBERTIndex, IndexFaultError, build_index, check_index, remove_passages
+from polyqa.colbert_index.files import CHECKSUMS, checksums, write_checksums
 
 Change = Callable[[bytes], bytes | None]
 TENSORS = ["0.codes.pt", "0.residuals.pt", "centroids.pt", "buckets.pt", "avg_residual.pt", "ivf.pid.pt"]
@@ -45,12 +47,20 @@ def lines(change: Callable[[list[str]], list[str]]) -> Change:
 
 
 def array(change: Callable[[Any], Any]) -> Change:
-    def changed(content: bytes) -> bytes:
-        stream = io.BytesIO()
-        np.save(stream, change(np.load(io.BytesIO(content))))
-        return stream.getvalue()
+    return lambda content: written(np.save, change(np.load(io.BytesIO(content))))
 
-    return changed
+
+def tensor(change: Callable[[Any], Any]) -> Change:
+    return lambda content: written(lambda file, own: torch.save(own, file), change(torch.load(io.BytesIO(content))))
+
+
+def written(write: Callable[[Any, Any], object], value: object) -> bytes:
+    stream = io.BytesIO()
+    write(stream, value)
+    return stream.getvalue()
+
+
+ENDLESS = {"descr": "<f2", "fortran_order": False, "shape": (40, 10**12)}
 
 
 def rows(file: str, message: str, **changes: Change) -> list[Any]:
@@ -94,16 +104,7 @@ FAULTS = [
     *rows("passages.jsonl", "passages.jsonl:1 is corrupt", fields=lines(lambda own: ["{}", *own[1:]])),
     *rows("passages.jsonl", "passages.jsonl:2 is corrupt", garbage=lines(lambda own: [own[0], "garbage", *own[2:]])),
     *rows("passages.jsonl", "passages.jsonl:40 is corrupt", half=lines(lambda own: [*own[:-1], own[-1][:30]])),
-    *(
-        row
-        for file in TENSORS
-        for row in rows(
-            file,
-            "is corrupt",
-            half=half,
-            text=becomes(b"garbage" * 7),
-        )
-    ),
+    *(row for file in TENSORS for row in rows(file, "is corrupt", half=half, text=becomes(b"garbage" * 7))),
     *rows(
         "metadata.json",
         "metadata.json is corrupt",
@@ -112,6 +113,26 @@ FAULTS = [
         list=becomes(b"[]"),
         chunks=json_with(lambda data: data.update(num_chunks="two")),
     ),
+    *rows("metadata.json", "10000000 chunks", endless=json_with(lambda data: data.update(num_chunks=10**7))),
+    *rows("metadata.json", "-1 chunks", negative=json_with(lambda data: data.update(num_chunks=-1))),
+    *rows(
+        "0.codes.pt",
+        "do not match",
+        nowhere=tensor(lambda own: own + 10**6),
+        fewer=tensor(lambda own: own[:9].clone()),
+        type=tensor(lambda own: own.long()),
+    ),
+    *rows("0.residuals.pt", "do not match", narrow=tensor(lambda own: own[:, :4].clone())),
+    *rows("buckets.pt", "its codec does not fit", fewer=tensor(lambda own: (torch.ones(3), torch.ones(2)))),
+    *rows("ivf.pid.pt", "that it does not hold", nowhere=tensor(lambda own: (own[0] + 10**6, own[1]))),
+    *rows(
+        "ivf.pid.pt",
+        "its inverted file does not match",
+        endless=tensor(lambda own: (own[0], own[1] + 10**9)),
+        negative=tensor(lambda own: (own[0], own[1] - 10**9)),
+    ),
+    *rows("bm25/indices.csc.index.npy", "bm25 does not match", nowhere=array(lambda own: own + 10**6)),
+    *rows("bm25/indptr.csc.index.npy", "bm25 does not match", backwards=array(lambda own: own[::-1])),
     *rows("metadata.json", "is corrupt", sum=json_with(lambda data: data.update(num_embeddings=1))),
     *rows(
         "metadata.json",
@@ -136,6 +157,9 @@ FAULTS = [
         "vectors.npy does not match its passages",
         fewer=array(lambda own: own[:-1]),
         more=array(lambda own: np.concatenate([own, own[:1]])),
+    ),
+    *rows(
+        "vectors.npy", "vectors.npy is corrupt", endless=becomes(written(np.lib.format.write_array_header_1_0, ENDLESS))
     ),
     *(row for file in BM25 for row in rows(file, "bm25", text=becomes(b"garbage"))),
 ]
@@ -167,6 +191,33 @@ def test_a_fault_is_told_on_one_line(copy_folder: Callable[[], Path], file: str,
         (path / file).write_bytes(content)
     write_checksums(path)  # as somebody would who hides it
     assert message in fault(path.parents[1])
+
+
+@pytest.mark.parametrize("file", ["passages.jsonl", "vectors.npy", "doclens.0.json", *TENSORS, *BM25[1:3]])
+def test_one_bit_is_enough(copy_folder: Callable[[], Path], file: str) -> None:
+    def use() -> None:
+        index = ColBERTIndex(path.parents[1])
+        index.search("tea", 1)
+        index.bm25.search("tea", 1)
+        index.vectors(index.manifest.encoder or "")
+
+    path = copy_folder()
+    use()
+    data = bytearray((path / file).read_bytes())
+    data[len(data) // 2] ^= 1
+    (path / file).write_bytes(data)
+    with pytest.raises(IndexFaultError, match=f"{file} is damaged: it is not as it was written"):
+        use()
+
+
+def test_an_update_writes_the_hashes_again(copy_index: Callable[[], Path]) -> None:
+    index = ColBERTIndex(copy_index())
+    changed = remove_passages(index, [index.passages[0].pid])
+    before, after = (json.loads((one.folder / CHECKSUMS).read_text()) for one in (index, changed))
+    assert after == checksums(changed.folder)
+    assert after.keys() == before.keys()
+    assert after["passages.jsonl"] != before["passages.jsonl"]
+    check_index(changed.path)
 
 
 @pytest.mark.parametrize("files", ["metadata.json", "passages.jsonl", "0.codes.pt", "plan.json, doclens.0.json"])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from polyqa.base.values import Passage
-from polyqa.colbert_index import ColBERTIndex, IndexSettings, SearchSettings, build_index
+from polyqa.colbert_index import ColBERTIndex, IndexSettings, SearchSettings, build_index, check_index
 from polyqa.colbert_index.compressed import CompressedVectors, Rows, weights_of_bytes
 
 ALL = SearchSettings(ncells=1_000_000, candidates=1_000_000, ndocs=1_000_000)
@@ -38,6 +38,9 @@ def vectors(
     """The token vectors of an index of forty passages, at 1, 2 and 4 bits per dimension."""
     path = tmp_path_factory.mktemp("bits") / "index"
     index = build_index(passages, path, settings=IndexSettings(nbits=request.param), progress=False)
+    assert check_index(path).settings == index.settings
+    assert index.search("what stops the kite from spinning", k=1)[0].pid == "kite-tail"
+    assert index.token_vectors.residuals.shape == (index.manifest.tokens, 128 * request.param // 8)
     return index.token_vectors
 
 

@@ -61,16 +61,6 @@ def test_a_question_with_documents_is_several_passages() -> None:
             read_corpus([{"question": "Who?", **bad}])
 
 
-def test_jsonl_skips_blank_lines_and_a_byte_order_mark(write: Write) -> None:
-    path = write("corpus.jsonl", '\ufeff{"id": 7, "text": "a"}\r\n\r\n  \r\n{"id": "b", "text": "c"}')
-    assert read_corpus(str(path)) == [Passage(pid="7", text="a"), Passage(pid="b", text="c")]
-
-
-def test_a_line_separator_of_unicode_does_not_end_a_jsonl_line(write: Write) -> None:
-    path = write("corpus.jsonl", '{"id": "a", "text": "one\u2028two\u0085three"}\n')
-    assert read_corpus(path) == [Passage(pid="a", text="one\u2028two\u0085three")]
-
-
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
@@ -97,17 +87,13 @@ def test_tsv(write: Write, content: str, expected: list[tuple[str, str, str]]) -
     assert [(passage.pid, passage.title, passage.text) for passage in found] == expected
 
 
-def test_lists_of_passages_mappings_and_texts() -> None:
+def test_iterables_of_passages_mappings_and_texts() -> None:
     passage = Passage(pid="a", title="Tea", text="Green.")
-    assert read_corpus([passage, {"id": "b", "text": "Black."}, "White."]) == [
+    assert read_corpus(iter([passage, {"id": "b", "text": "Black."}, "White."])) == [
         passage,
         Passage(pid="b", text="Black."),
         Passage(pid="0802e80711db3c0c", text="White."),
     ]
-
-
-def test_any_iterable_will_do() -> None:
-    assert [passage.text for passage in read_corpus(text for text in ("one", "two"))] == ["one", "two"]
 
 
 def test_passages_without_an_id_get_one_of_their_content(write: Write) -> None:
@@ -372,6 +358,12 @@ PUBLIC: dict[str, tuple[str, str | bytes, list[tuple[str | None, str, str, dict[
         '{"id": "q", "paragraphs": [{"idx": 0, "title": "Tea", "paragraph_text": "Green."}], "question": "Hot?"}\n',
         [(None, "Tea", "Green.", {})],
     ),
+    "blank lines and a byte order mark": (
+        "c.jsonl",
+        '\ufeff{"id": 7, "text": "a"}\r\n\r\n  \r\n{"id": "b", "text": "c"}',
+        [("7", "", "a", {}), ("b", "", "c", {})],
+    ),
+    "line separators of Unicode": ("c.jsonl", '{"id": 7, "text": "a\u2028b\x85c"}', [("7", "", "a\u2028b\x85c", {})]),
     "gzip": ("c.jsonl.gz", gzip.compress(b'{"id": 1.0, "text": "Green."}\n'), [("1", "", "Green.", {})]),
     "DSPy": (
         "wiki.abstracts.2017.jsonl",
@@ -434,7 +426,7 @@ PUBLIC: dict[str, tuple[str, str | bytes, list[tuple[str | None, str, str, dict[
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_files_as_they_are(name: str, write: Write) -> None:
     file, content, expected = PUBLIC[name]
-    found = read_corpus(write(file, content))
+    found = read_corpus(str(write(file, content)))
     assert [(p.pid, p.title, p.text, dict(p.metadata)) for p in found] == [
         (content_id(Passage(pid="", title=title, text=text)) if pid is None else pid, title, text, metadata)
         for pid, title, text, metadata in expected

@@ -113,15 +113,13 @@ def test_what_would_run_code_or_is_damaged_is_refused(pylate: Path, name: str, c
     assert "\n" not in str(refused.value)
 
 
-def test_pickled_weights_are_refused(pylate: Path) -> None:
-    (pylate / "1_Dense" / "model.safetensors").rename(pylate / "1_Dense" / "pytorch_model.bin")
-    with pytest.raises(PolyqaError, match="safetensors"):
-        resolve_checkpoint(str(pylate))
-
-
-def test_a_checkpoint_with_onnx_weights_alone_is_refused_in_one_line(pylate: Path) -> None:
+@pytest.mark.parametrize(
+    ("weights", "other"),
+    [("1_Dense/model.safetensors", "1_Dense/pytorch_model.bin"), ("model.safetensors", "onnx/model.onnx")],
+)
+def test_weights_are_safetensors(pylate: Path, weights: str, other: str) -> None:
     (pylate / "onnx").mkdir()
-    (pylate / "model.safetensors").rename(pylate / "onnx" / "model.onnx")
+    (pylate / weights).rename(pylate / other)
     with pytest.raises(PolyqaError, match=r"no weights as safetensors\. ONNX files are not read") as refused:
         resolve_checkpoint(str(pylate))
     assert "\n" not in str(refused.value)

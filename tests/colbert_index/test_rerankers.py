@@ -99,15 +99,12 @@ def test_stored_vectors_agree_with_computed_ones_also_beside_passages_that_the_i
         np.testing.assert_allclose(stored.score(queries, chosen), computed.score(queries, chosen), atol=2e-2)
 
 
-def test_vectors_of_another_encoder_are_not_used(index: ColBERTIndex, passages: list[Passage]) -> None:
-    other = Encoder(str(minilm_path()))
-    assert BiEncoderReranker(other, index).index is None
-
-
-def test_an_index_without_vectors_will_do(encoder: Encoder, tmp_path: Path) -> None:
+def test_an_index_without_vectors_or_with_those_of_another_encoder_will_do(
+    index: ColBERTIndex, encoder: Encoder, tmp_path: Path
+) -> None:
     plain = build_index(["Green tea is steamed.", "Old ice is blue."], tmp_path / "plain", progress=False)
     reranker = BiEncoderReranker(encoder, plain)
-    assert reranker.index is None
+    assert reranker.index is BiEncoderReranker(Encoder(str(minilm_path())), index).index is None
     assert rerank(reranker, "glacier", plain.passages, k=1)[0].text == "Old ice is blue."
     with_more = add_passages(plain, [{"id": "m", "text": "A marmot whistles."}])
     assert rerank(BiEncoderReranker(encoder, with_more), "marmot", with_more.passages, k=1)[0].pid == "m"

@@ -57,9 +57,6 @@ def test_search_many_is_many_searches() -> None:
     assert found == [fused.search(query, k=2) for query in queries]
     assert [[passage.pid for passage in row] for row in found] == [["a", "b"], ["c"], ["d"], []]
     assert fused.search_many([]) == []
-
-
-def test_faulty_arguments() -> None:
     with pytest.raises(ValueError, match="at least one retriever"):
         FusedRetriever([])
 
@@ -108,14 +105,12 @@ def test_a_ranking_holds_the_passages_of_the_index_and_the_scores_of_a_search(
     assert rankings[0]
     held = {id(passage) for one in (index, sharded) for passage in one.positions}
     assert {id(passage) for ranking in rankings for passage, _ in ranking} <= held
-    with pytest.raises(ValueError, match="at least 1"):
-        ranked(retrievers[kind], QUERIES, 0)
+    for k in (0, -1):
+        with pytest.raises(ValueError, match=f"k must be at least 1, got {k}"):
+            ranked(retrievers[kind], QUERIES, k)
 
 
 def test_a_retriever_without_rankings_is_searched() -> None:
     assert not isinstance(Plain(), Ranks)
-    assert ranked(Plain(), ["a", "b"], 3) == [
-        [(Passage(pid="a", text="a", score=3.5), 3.5)],
-        [(Passage(pid="b", text="b", score=3.5), 3.5)],
-    ]
+    assert ranked(Plain(), ["a", "b"], 3) == [[(Passage(pid=q, text=q, score=3.5), 3.5)] for q in "ab"]
     assert [one.pid for one in FusedRetriever([Plain()]).search("a")] == ["a"]

@@ -64,24 +64,19 @@ def test_headings_of_a_print() -> None:
     ]
 
 
-def test_a_formula_or_a_part_of_a_sentence_is_no_heading() -> None:
-    formula, cut = Block("x K(x) = 2", "heading", 2, page=1), Block("This introduction to a", "heading", 2, page=1)
-    blocks = printed_blocks(
-        [Block("Bene\x1cts", "heading", 1, page=1), formula, cut, Block("package is short.", page=1)]
-    )
-    assert [(block.text, block.kind) for block in blocks[:3]] == [
-        ("Benefits", "heading"),
-        (formula.text, "text"),
-        (cut.text, "text"),
-    ]
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x K(x) = 2",
+        "This introduction to a",
+        *("February 20, 2023", "20 February 2023", "3. März 2021", "Sept. 1st, 2020"),
+    ],
+)
+def test_a_formula_a_part_of_a_sentence_or_a_date_is_no_heading(text: str) -> None:
+    headings = [Block("Bene\x1cts", "heading", 1, page=1), Block(text, "heading", 1, page=1)]
+    blocks = printed_blocks([*headings, Block("package is short.", page=1)])
+    assert [(block.text, block.kind) for block in blocks[:2]] == [("Benefits", "heading"), (text, "text")]
     assert printed_blocks([]) == []
-
-
-@pytest.mark.parametrize("date", ["February 20, 2023", "20 February 2023", "3. März 2021", "Sept. 1st, 2020"])
-def test_a_date_is_no_heading(date: str) -> None:
-    headings = [Block("Falcons", "heading", 1, page=1), Block(date, "heading", 1, page=1)]
-    blocks = printed_blocks([*headings, Block("Falcons fly.", page=1)])
-    assert [(block.text, block.kind) for block in blocks[:2]] == [("Falcons", "heading"), (date, "text")]
 
 
 def sized(text: str, size: float, kind: Kind = "heading", level: int = 2, page: int = 1) -> Block:
@@ -314,17 +309,20 @@ def test_what_is_taken_away_moves_no_line(added: str) -> None:
     assert [(block.text, block.line) for block in blocks[-2:]] == [("Title", lines + 2), ("Text", lines + 4)]
 
 
-def test_rows_of_terms_and_meanings_have_no_header() -> None:
-    text = "| query | dumps all of it at once. |\n|---|---|\n| clean | removes it. |"
-    (block,) = markdown_blocks(text)
-    assert (block.text, block.line) == ("query: dumps all of it at once.\nclean: removes it.", 2)
-    (block,) = markdown_blocks("| Term | Meaning |\n|---|---|\n| clean: | new |")
-    assert (block.text, block.line) == ("Term: clean; Meaning: new.", 3)
-
-
-def test_definitions_and_tables_of_a_web_page() -> None:
-    text = "`time1` *time*\nSpecifies the offset.\n\n| Bird | Prey |\n|---|---|\n| Hawk | hare |"
-    assert texts(markdown_blocks(text, web=True)) == ["time1 time Specifies the offset.", "Bird: Hawk; Prey: hare."]
+@pytest.mark.parametrize(
+    ("head", "row", "text", "line"),
+    [
+        ("query | dumps all of it.", "clean | removes it.", "query: dumps all of it.\nclean: removes it.", 2),
+        ("Term | Meaning", "clean: | new", "Term: clean; Meaning: new.", 3),
+    ],
+)
+def test_rows_of_terms_and_meanings_have_no_header(head: str, row: str, text: str, line: int) -> None:
+    (block,) = markdown_blocks(f"| {head} |\n|---|---|\n| {row} |")
+    assert (block.text, block.line) == (text, line)
+    assert texts(markdown_blocks(f"`time1` *time*\nAn offset.\n\n| {head} |\n|---|---|\n| {row} |", web=True)) == [
+        "time1 time An offset.",
+        text,
+    ]
 
 
 @pytest.mark.parametrize(

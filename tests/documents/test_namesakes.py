@@ -6,34 +6,24 @@ from polyqa.base.values import Passage
 from polyqa.documents.namesakes import paths_apart, told_apart
 from polyqa.documents.splitting import Splitter
 
-TERMS = ("Contract › Notice", "Notice is in writing.")
-
-
-def titles(files: Mapping[str, list[tuple[str, str]]], pid: str = "") -> list[str]:
-    passages = {
-        source: [Passage(pid=pid, title=title, text=text) for title, text in each] for source, each in files.items()
-    }
-    return [passage.title for each in told_apart(passages, Splitter()).values() for passage in each]
-
-
-def test_documents_of_one_title_are_told_apart_where_they_differ() -> None:
-    fees = {name: ("Contract › Fees", f"The fee is {fee}.") for name, fee in (("a", "9"), ("b", "12"), ("c", "9"))}
-    files = {f"{name}/contract.md": [TERMS, fee] for name, fee in fees.items()}
-    assert titles(files) == [
-        *("Contract (A & B & C) › Notice", "Contract (A & C) › Fees"),
-        *("Contract (A & B & C) › Notice", "Contract (B) › Fees"),
-        *("Contract (A & B & C) › Notice", "Contract (A & C) › Fees"),
-    ]
-
-
-def test_what_stands_in_many_files_names_none_of_them() -> None:
-    files = {f"{at}/contract.md": [TERMS, ("Contract › Fees", f"The fee is {at}.")] for at in range(5)}
-    assert titles(files) == [title for at in range(5) for title in (TERMS[0], f"Contract ({at}) › Fees")]
+TERMS, FEES = ("Contract › Notice", "Notice is in writing."), {"a": 9, "b": 12, "c": 9}
 
 
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
+        (
+            {f"{name}/contract.md": [TERMS, ("Contract › Fees", f"{fee} euros.")] for name, fee in FEES.items()},
+            [
+                *("Contract (A & B & C) › Notice", "Contract (A & C) › Fees"),
+                *("Contract (A & B & C) › Notice", "Contract (B) › Fees"),
+                *("Contract (A & B & C) › Notice", "Contract (A & C) › Fees"),
+            ],
+        ),
+        (  # what stands in many files names none of them
+            {f"{at}/contract.md": [TERMS, ("Contract › Fees", f"{at} euros.")] for at in range(5)},
+            [title for at in range(5) for title in (TERMS[0], f"Contract ({at}) › Fees")],
+        ),
         ({"notes/may.md": [("Notes", "Rain.")], "notes/june.md": [("notes", "Sun.")]}, ["Notes (May)", "notes (June)"]),
         ({"a.md": [("Contract", "One."), ("Contract", "Two.")]}, ["Contract", "Contract"]),
         ({"a.md": [("Lease", "One.")], "b.md": [("Contract", "Two.")]}, ["Lease", "Contract"]),
@@ -41,12 +31,15 @@ def test_what_stands_in_many_files_names_none_of_them() -> None:
         ({"1.eml": [("Re: Budget", "One.")], "2.eml": [("Re: Budget", "Two.")]}, ["Re: Budget", "Re: Budget"]),
     ],
 )
-def test_what_is_no_namesake_keeps_its_title(files: dict[str, list[tuple[str, str]]], expected: list[str]) -> None:
-    assert titles(files) == expected
-
-
-def test_ready_passages_stay_as_they_are() -> None:
-    assert titles({"a.jsonl": [("Contract", "One.")], "b.jsonl": [("Contract", "Two.")]}, "7") == ["Contract"] * 2
+def test_documents_of_one_title_are_told_apart_where_they_differ(
+    files: Mapping[str, list[tuple[str, str]]], expected: list[str]
+) -> None:
+    for pid in ("", "7"):  # ready passages stay as they are
+        passages = {
+            source: [Passage(pid=pid, title=title, text=text) for title, text in each] for source, each in files.items()
+        }
+        told = [passage.title for each in told_apart(passages, Splitter()).values() for passage in each]
+        assert told == ([title for each in files.values() for title, _ in each] if pid else expected)
 
 
 def test_ready_passages_are_no_namesakes_of_documents() -> None:

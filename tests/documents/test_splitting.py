@@ -90,18 +90,22 @@ def test_a_row_of_one_cell_says_what_the_rows_are_about() -> None:
     ]
 
 
-def test_a_title_names_as_many_headings_as_tell_it_from_others() -> None:
-    text = (
-        "# Commands\n\n## add\n\n### Options\n\nIt adds.\n\n## build\n\n### Options\n\nIt builds.\n\n### Files\n\nTwo."
-    )
-    document = Document("", markdown_blocks(text), {})
-    titles = [passage.title for passage in Splitter().passages(document, "a.md")]
-    assert titles == ["Commands › add › Options", "Commands › build › Options", "Commands › Files"]
-
-
-def test_a_heading_that_says_the_title_again_is_left_out() -> None:
-    document = Document("Prices 2021", markdown_blocks("# Prices (2021)\n\nFour euros."), {})
-    assert [passage.title for passage in Splitter().passages(document, "a.md")] == ["Prices 2021"]
+@pytest.mark.parametrize(
+    ("title", "blocks", "titles"),
+    [
+        (
+            "",
+            ["# Commands", "## add", "### Options", "It adds.", "## build", "### Options", "A.", "### Files", "B."],
+            ["Commands › add › Options", "Commands › build › Options", "Commands › Files"],
+        ),
+        ("Prices 2021", ["# Prices (2021)", "Four euros."], ["Prices 2021"]),
+    ],
+)
+def test_a_title_names_as_many_headings_as_tell_it_from_others(
+    title: str, blocks: list[str], titles: list[str]
+) -> None:
+    document = Document(title, markdown_blocks("\n\n".join(blocks)), {})
+    assert [passage.title for passage in Splitter().passages(document, "a.md")] == titles
 
 
 def test_overlap_repeats_the_end() -> None:

@@ -6,6 +6,7 @@ from harness import FAILURE, long_form, record, run_of
 from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.comparison import HEADLINE, Comparison, compare_runs
 from polyqa.evaluation.identity import RunIdentity
+from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.tables import comparison_tables
 
@@ -40,14 +41,16 @@ def test_the_same_run_is_no_better_than_itself() -> None:
     assert {(own.difference, own.p, own.wins, own.losses) for own in one.metrics.values()} == {(0.0, 1.0, 0, 0)}
 
 
-def test_nothing_in_common_is_an_error() -> None:
-    with pytest.raises(PolyqaError, match="runs/a and runs/b have no question in common"):
-        compare_runs(run_of([record("x")], "a"), run_of([record("y")], "b"))
-
-
-def test_a_question_that_differs_is_an_error() -> None:
-    with pytest.raises(PolyqaError, match="Question 'x' differs between runs/a and runs/b"):
-        compare_runs(run_of([record("x")], "a"), run_of([record("x", question="Another?")], "b"))
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (record("y"), "runs/a and runs/b have no question in common"),
+        (record("x", question="Another?"), "Question 'x' differs between runs/a and runs/b"),
+    ],
+)
+def test_runs_over_other_questions_are_not_compared(other: Record, told: str) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        compare_runs(run_of([record("x")], "a"), run_of([other], "b"))
 
 
 @pytest.mark.parametrize("name", ["nonsense", "g_f1"])

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import FAILURE, fields, question, questions, record, scripted
+from harness import FAILURE, fields, questions, record, scripted
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +20,7 @@ from polyqa.metrics.llm_judge import LLMJudge
 from polyqa.models import Encoder, Reader
 
 BLUE = (Interpretation(question="Which?", answer="blue"),)
+T = Passage(pid="1", text="t")
 UNNAMED = (Interpretation(question="", answer="blue"), Interpretation(question="", answer="green"))
 
 
@@ -55,26 +56,11 @@ def read(folder: Path, content: str | bytes | Any) -> dict[str, Output]:
         ('{"id": "a", "interpretations": [{"question": "Which?", "short_answer": "blue"}]}', {"a": Output(None, BLUE)}),
         (
             '{"id": "a", "answer": "x", "passages": ["t", {"id": 7, "title": "T", "text": "u"}, {"text": "v"}]}',
-            {
-                "a": Output(
-                    "x",
-                    passages=(
-                        Passage(pid="1", text="t"),
-                        Passage(pid="7", title="T", text="u"),
-                        Passage(pid="3", text="v"),
-                    ),
-                )
-            },
+            {"a": Output("x", passages=(T, Passage(pid="7", title="T", text="u"), Passage(pid="3", text="v")))},
         ),
         (
             '{"id": "a", "answer": "x", "passages": ["t"], "universe": ["t", "u"]}',
-            {
-                "a": Output(
-                    "x",
-                    passages=(Passage(pid="1", text="t"),),
-                    universe=(Passage(pid="1", text="t"), Passage(pid="2", text="u")),
-                )
-            },
+            {"a": Output("x", passages=(T,), universe=(T, Passage(pid="2", text="u")))},
         ),
         ("\ufeff" + '{"a": "grün\u2028"}', {"a": Output("grün\u2028")}),
         ('{"a": "grün"}'.encode("utf-16"), {"a": Output("grün")}),
@@ -173,15 +159,15 @@ def test_unknown_ids_are_refused(scorer: Scorer) -> None:
 
 
 def test_a_missing_answer_counts_as_a_failed_one(scorer: Scorer) -> None:
-    passages = (
-        Passage(pid="p", text="In sense 0 the colour of q0 and of q2 is blue, in sense 1 their colour is green."),
-    )
-    given = Output("It may be blue or green.", BLUE, passages)
+    text = "In sense 0 the colour of q0 and of q2 is blue, in sense 1 their colour is green."
+    given = Output("It may be blue or green.", BLUE, (Passage(pid="p", text=text),))
     records = score_outputs({"q0": given, "q2": given}, questions(3), scorer)
-    assert [one.id for one in records] == ["q0", "q1", "q2"]
-    assert records[0].error is None
-    assert records[1].error is not None
-    assert (records[1].error.kind, records[1].answer) == ("Missing", "")
+    assert [(one.id, one.error and one.error.kind) for one in records] == [
+        ("q0", None),
+        ("q1", "Missing"),
+        ("q2", None),
+    ]
+    assert records[1].answer == ""
     metrics = summarize(records)
     for name in ("disambig_f1", "rouge_l", "dr", "str_em", "mrecall@5", "g_f1", "g_recall", "sufficient", "edit_f1"):
         assert metrics[name].n == 3, name
@@ -263,8 +249,3 @@ def test_a_judge_that_fails_from_the_first_on_is_not_asked_about_all(good: bool,
         with pytest.raises(PolyqaError, match=r"failed on the first 8 .* on question 'q8': .*--judge none"):
             score_outputs(given, asked, scorer)
         assert not any("q9" in str(request["messages"][-1]) for request in server.requests)
-
-
-def test_questions_of_one_reading_are_scored_too(scorer: Scorer) -> None:
-    (one,) = score_outputs({"sky": Output(None, BLUE)}, [question("sky")], scorer)
-    assert one.scores["exact_match"] == 1.0

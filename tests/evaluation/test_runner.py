@@ -22,6 +22,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.ledger import open_ledger
 from polyqa.base.values import Interpretation, Passage
 from polyqa.base.work import AT_ONCE, Failure
+from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.progress import showing
 from polyqa.evaluation.records import Record
@@ -42,29 +43,31 @@ def scorer(reader: Reader) -> Scorer:
     return Scorer(reader)
 
 
-@pytest.fixture(scope="module")
-def nobody() -> dspy.LM:
-    """A language model that is never asked."""
-    return dspy.LM("openai/nobody", api_key="none", cache=False)
-
-
-@pytest.fixture
-def answer(scorer: Scorer, nobody: dspy.LM, tmp_path: Path) -> Answer:
-    """Evaluate a function in a folder of its own; the same folder each time."""
-
-    def run(program: Callable[[str], Any] | dspy.Module, asked: list[Question], **changes: Any) -> Run:
-        ready = program if isinstance(program, dspy.Module) else Told(program)
-        given = {"lm": nobody, "scorer": scorer} | changes
-        one = partial(answer_one, ready, lm=given.pop("lm"), scorer=given.pop("scorer"))
-        place = {"folder": tmp_path / "run", "identity": settings_of(len(asked)), "threads": 1}
-        return run_answers(one, asked, **{**place, **given})
-
-    return run
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "run"
+
+
+@pytest.fixture
+def answer(scorer: Scorer, folder: Path) -> Answer:
+    """Evaluate a function or a program, always in the same folder."""
+    nobody = dspy.LM("openai/nobody", api_key="none", cache=False)  # is never asked
+
+    def run(
+        program: Callable[[str], Any] | dspy.Module,
+        asked: list[Question],
+        *,
+        lm: dspy.LM = nobody,
+        scorer: Scorer = scorer,
+        identity: RunIdentity | None = None,
+        threads: int = 1,
+    ) -> Run:
+        ready = program if isinstance(program, dspy.Module) else Told(program)
+        one = partial(answer_one, ready, lm=lm, scorer=scorer)
+        made = identity or settings_of(len(asked))
+        return run_answers(one, asked, folder=folder, identity=made, threads=threads)
+
+    return run
 
 
 def fail(question: str) -> str:
@@ -73,6 +76,10 @@ def fail(question: str) -> str:
 
 def blue(question: str) -> str:
     return BLUE
+
+
+def only_q0(question: str) -> str:
+    return BLUE if "q0" in question else fail(question)
 
 
 def plain(records: list[Record]) -> list[dict[str, Any]]:
@@ -103,15 +110,13 @@ def test_records_come_in_the_order_of_the_questions_with_costs_and_scores(answer
     assert {path.name for path in folder.iterdir()} <= {PREDICTIONS, SETTINGS, SUMMARY, ".lock"}
 
 
-def test_a_finished_run_asks_nothing_again(answer: Answer, folder: Path) -> None:
-    first = answer(blue, questions(3))
+@pytest.mark.parametrize("count", [0, 3])
+def test_a_finished_run_asks_nothing_again(count: int, answer: Answer, folder: Path) -> None:
+    first = answer(blue, questions(count))
     before = (folder / PREDICTIONS).read_bytes()
-    assert answer(fail, questions(3)) == first
+    assert answer(fail, questions(count)) == first
+    assert len(first.records) == count
     assert (folder / PREDICTIONS).read_bytes() == before
-
-
-def test_no_questions_make_an_empty_run(answer: Answer) -> None:
-    assert list(answer(fail, []).records) == []
 
 
 def test_questions_are_answered_at_once(answer: Answer) -> None:
@@ -154,28 +159,26 @@ def test_a_program_that_says_nothing_gave_an_empty_answer(nothing: dspy.Predicti
     assert one.scores["disambig_f1"] == 0.0
 
 
-def test_a_reply_that_ends_inside_an_emoji_does_not_stop_the_run(scorer: Scorer, folder: Path) -> None:
+def test_what_replies_took_is_kept_and_one_that_ends_inside_an_emoji_does_not_stop_the_run(
+    answer: Answer, folder: Path
+) -> None:
     with scripted(lambda prompt: fields(answer="blue \ud83d")) as (lm, _):
-        asked = questions(2)
-        one = partial(answer_one, ClosedBook(), lm=lm, scorer=scorer)
-        run = run_answers(one, asked, folder=folder, identity=settings_of(2), threads=2)
+        run = answer(ClosedBook(), questions(2), lm=lm, threads=2)
     assert [one.answer for one in run.records] == ["blue \ufffd", "blue \ufffd"]
+    assert [(one.calls, one.input_tokens, one.output_tokens) for one in run.records] == [(1, 7, 3)] * 2
     assert read_records(folder / PREDICTIONS) == list(run.records)
 
 
-def test_callbacks_of_the_callers_context_hear_every_call(scorer: Scorer, folder: Path) -> None:
-    class Count(BaseCallback):
-        calls = 0
+def test_callbacks_of_the_callers_context_hear_every_call(answer: Answer) -> None:
+    heard: list[str] = []
 
+    class Listener(BaseCallback):
         def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
-            self.calls += 1
+            heard.append(call_id)
 
-    heard = Count()
-    with scripted(lambda prompt: fields(answer="blue")) as (lm, _), dspy.context(callbacks=[heard]):
-        asked = questions(3)
-        one = partial(answer_one, ClosedBook(), lm=lm, scorer=scorer)
-        run_answers(one, asked, folder=folder, identity=settings_of(3), threads=2)
-    assert heard.calls == 3
+    with scripted(lambda prompt: fields(answer="blue")) as (lm, _), dspy.context(callbacks=[Listener()]):
+        answer(ClosedBook(), questions(3), lm=lm, threads=2)
+    assert len(heard) == 3
 
 
 def test_the_bar_moves_once_for_every_record(answer: Answer) -> None:
@@ -187,18 +190,13 @@ def test_the_bar_moves_once_for_every_record(answer: Answer) -> None:
         yield seen.append
         seen.append("closed")
 
-    def some(question: str) -> str:
-        return BLUE if "q0" in question else fail(question)
-
-    with showing(bar):
-        answer(some, questions(3))
-    assert (len(seen), seen[0], seen[-1]) == (5, "3 steps", "closed")
-    assert "[red]2 failed[/]" in seen[-2]
-    seen.clear()
-    with showing(bar):
-        answer(blue, questions(3))
-    assert (len(seen), seen[0], seen[-1]) == (5, "3 steps", "closed")
-    assert not any("failed" in text for text in seen)
+    for program, told in ((only_q0, "[red]2 failed[/]"), (blue, "")):
+        seen.clear()
+        with showing(bar):
+            answer(program, questions(3))
+        assert (len(seen), seen[0], seen[-1]) == (5, "3 steps", "closed")
+        assert told in seen[-2]
+        assert any("failed" in text for text in seen) == bool(told)
 
 
 # A run that was stopped
@@ -208,7 +206,7 @@ def test_the_bar_moves_once_for_every_record(answer: Answer) -> None:
 def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
     kills = 6
     done = subprocess.run(
-        [sys.executable, killed_runs.__file__, str(tmp_path), "homonyms", "14", str(kills), "1"],
+        [sys.executable, killed_runs.__file__, str(tmp_path), "14", str(kills)],
         capture_output=True,
         text=True,
         check=False,
@@ -278,12 +276,11 @@ def test_a_damaged_line_is_named_and_nothing_is_asked(answer: Answer, folder: Pa
 
 def test_what_a_killed_run_had_kept_counts_beside_its_lines(answer: Answer, folder: Path) -> None:
     whole = answer(blue, questions(3))
-    identity = settings_of(3)
     lines = (folder / PREDICTIONS).read_bytes().splitlines(keepends=True)
     (folder / PREDICTIONS).write_bytes(lines[0])
-    with open_ledger(folder / LEDGER, identity.model_dump()) as ledger:
-        for record in whole.records[1:]:
-            ledger.keep(record.id, record.model_dump())
+    with open_ledger(folder / LEDGER, settings_of(3).model_dump()) as ledger:
+        for one in whole.records[1:]:
+            ledger.keep(one.id, one.model_dump())
     assert answer(fail, questions(3)) == whole
     assert (folder / PREDICTIONS).read_bytes() == b"".join(lines)
     assert not (folder / LEDGER).exists()
@@ -314,16 +311,13 @@ def test_settings_that_json_has_no_form_for_do_not_block_the_run(answer: Answer)
     assert list(answer(fail, questions(1), identity=settings).records) == list(first.records)
 
 
-def test_other_questions_are_refused(answer: Answer) -> None:
-    answer(blue, questions(3))
-    with pytest.raises(PolyqaError, match="not asked, such as 'q2'"):
-        answer(blue, questions(2), identity=settings_of(3))
-
-
-def test_questions_with_one_id_are_refused(answer: Answer, folder: Path) -> None:
+def test_other_questions_and_two_of_one_id_are_refused(answer: Answer, folder: Path) -> None:
     with pytest.raises(PolyqaError, match="Two questions have the id 'q0'"):
         answer(blue, [*questions(2), *questions(1)])
     assert not (folder / SETTINGS).exists()
+    answer(blue, questions(3))
+    with pytest.raises(PolyqaError, match="not asked, such as 'q2'"):
+        answer(blue, questions(2), identity=settings_of(3))
 
 
 def test_outputs_of_another_system_are_not_taken_for_ones_own(answer: Answer, folder: Path) -> None:
@@ -378,10 +372,9 @@ def test_an_interrupt_keeps_the_answers_that_were_on_their_way(answer: Answer, f
 
 
 def test_an_error_becomes_part_of_the_record_and_an_empty_answer(answer: Answer) -> None:
-    run = answer(lambda question: BLUE if "q0" in question else fail(question), questions(2))
+    run = answer(only_q0, questions(2))
     good, bad = run.records
-    assert good.error is None
-    assert bad.error == Failure(kind="ValueError", message="no What colour is q1?")
+    assert (good.error, bad.error) == (None, Failure(kind="ValueError", message="no What colour is q1?"))
     assert (bad.answer, bad.interpretations, bad.passages, bad.extra) == ("", (), (), {})
     assert run.failed == 1
     zero = {"disambig_f1": 0.0, "rouge_l": 0.0, "str_em": 0.0, "length": 0.0, "f1_answer": 0.0}
@@ -411,12 +404,9 @@ def test_a_prediction_that_is_none_is_the_programs_failure(rubbish: Any, answer:
 
 
 def test_a_long_message_is_cut_and_put_on_one_line(answer: Answer) -> None:
-    def long(question: str) -> str:
-        raise RuntimeError("first\n\n  second " + "x" * 5_000)
-
-    (one,) = answer(long, questions(1)).records
+    (one,) = answer(lambda question: fail("first\n\n  second " + "x" * 5_000), questions(1)).records
     assert one.error is not None
-    assert one.error.message.startswith("first second xxx")
+    assert one.error.message.startswith("no first second xxx")
     assert len(one.error.message) == 2_000
 
 
@@ -443,8 +433,7 @@ def test_an_unreadable_reply_is_kept_and_asked_again_on_demand(
     assert [one.id for one in run.records if one.error] == ["q1", "q3"]
     bad = run.records[1]
     assert bad.error is not None
-    assert bad.error.kind == "AdapterParseError"
-    assert bad.error.reply == UNREADABLE
+    assert (bad.error.kind, bad.error.reply) == ("AdapterParseError", UNREADABLE)
     assert bad.error.message
     assert bad.calls >= 1
     assert (bad.input_tokens, bad.output_tokens) == (7 * bad.calls, 3 * bad.calls)
@@ -462,7 +451,7 @@ def test_an_unreadable_reply_is_kept_and_asked_again_on_demand(
     assert json.loads((folder / SUMMARY).read_text())["failed"] == 1
 
 
-def test_a_server_that_cannot_be_reached_stops_the_run(answer: Answer, folder: Path, scorer: Scorer) -> None:
+def test_a_server_that_cannot_be_reached_stops_the_run(answer: Answer, folder: Path) -> None:
     lm = dspy.LM("openai/x", api_base="http://127.0.0.1:9/v1", api_key="none", cache=False, num_retries=0)
     asked = questions(30)
     with pytest.raises(PolyqaError, match=r"questions fail one after the other: .*the same command again"):
@@ -475,9 +464,7 @@ def test_a_server_that_cannot_be_reached_stops_the_run(answer: Answer, folder: P
     assert (run.failed, len(run.records)) == (0, 30)
 
 
-def test_a_judge_whose_reply_cannot_be_read_fails_the_question_not_the_run(
-    reader: Reader, nobody: dspy.LM, answer: Answer
-) -> None:
+def test_a_judge_whose_reply_cannot_be_read_fails_the_question_not_the_run(reader: Reader, answer: Answer) -> None:
     def found(question: str) -> dspy.Prediction:
         passages = [Passage(pid="p", text=f"{question} It is blue.")]
         return dspy.Prediction(answer=BLUE, interpretations=[], passages=passages)
@@ -493,14 +480,7 @@ def test_a_judge_whose_reply_cannot_be_read_fails_the_question_not_the_run(
     assert run.records[0].scores["g_recall_whole"] == 2.0
 
 
-def test_a_reader_that_cannot_read_stops_the_run(nobody: dspy.LM, answer: Answer) -> None:
+def test_a_reader_that_cannot_read_stops_the_run(answer: Answer) -> None:
     """It says nothing about the question, so it must not count as the program's failure."""
     with pytest.raises(OSError, match="nowhere"):
         answer(blue, questions(3), scorer=Scorer(Reader("/nowhere/reader")))
-
-
-def test_answer_one_reports_what_it_took(scorer: Scorer) -> None:
-    with scripted(lambda prompt: fields(answer=BLUE), latency=0.05) as (lm, _):
-        one = answer_one(ClosedBook(), questions(1)[0], lm, scorer)
-    assert (one.calls, one.input_tokens, one.output_tokens, one.answer) == (1, 7, 3, BLUE)
-    assert one.seconds >= 0.05

@@ -36,10 +36,8 @@ def file(tmp_path: Path) -> Path:
 def test_records_are_read_as_they_were_written(file: Path) -> None:
     assert read_records(file) == RECORDS
     assert len(file.read_text(encoding="utf-8").split("\n")) == 4, "one line each, whatever stands in the answer"
-
-
-def test_no_file_holds_no_record(tmp_path: Path) -> None:
-    assert read_records(tmp_path / PREDICTIONS) == []
+    file.unlink()
+    assert read_records(file) == []
 
 
 @pytest.mark.parametrize(

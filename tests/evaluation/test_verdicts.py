@@ -9,18 +9,8 @@ from polyqa.evaluation.verdicts import verdict, won_and_lost
 
 
 def difference(low: float, high: float, n: int = 30) -> Difference:
-    return Difference(
-        a=60,
-        b=60 + (low + high) / 2,
-        difference=(low + high) / 2,
-        low=low,
-        high=high,
-        p=0.5,
-        wins=9,
-        ties=1,
-        losses=2,
-        n=n,
-    )
+    change = (low + high) / 2
+    return Difference(60, 60 + change, change, low, high, p=0.5, wins=9, ties=1, losses=2, n=n)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ TEXT = (
 )
 
 
-def span(text: str) -> Span:
-    start = TEXT.index(text)
-    return Span(text, start, start + len(text), 1.0)
+def span(found: str, text: str = TEXT) -> Span:
+    start = text.index(found)
+    return Span(found, start, start + len(found), 1.0)
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,12 @@ def test_whole_answers(question: str, found: str, whole: str) -> None:
         ("It sank in 1912/13.", "1912", "1912"),
         ("A well-known ship and/or film", "known ship", "known ship"),
         ("It fell -- by 23 -- quickly", "23", "23"),
+        ("Euphoria'", "Euphoria'", "Euphoria"),
+        ("'Euphoria'", "'Euphoria'", "'Euphoria'"),
     ],
 )
-def test_names_of_programs_are_whole(text: str, found: str, whole: str) -> None:
-    at = text.index(found)
-    assert whole_answer("What is it?", text, Span(found, at, at + len(found), 1.0)) == whole
+def test_names_of_programs_are_whole_and_half_a_pair_of_quotation_marks_goes(text: str, found: str, whole: str) -> None:
+    assert whole_answer("What is it?", text, span(found, text)) == whole
 
 
 ROWS = "name: Bell; price: 9 euros; made: 2015-06-01. name: Rain gauge; kind: gauge; price: 78 euros; made: 2020-02-28."
@@ -62,12 +63,7 @@ ROWS = "name: Bell; price: 9 euros; made: 2015-06-01. name: Rain gauge; kind: ga
 @pytest.mark.parametrize(
     ("question", "text", "found", "inside"),
     [
-        (
-            "Where is it?",
-            "Office in Ghent. The office opened in 2018. It is small.",
-            "Ghent. The office opened in",
-            "Ghent.",
-        ),
+        ("Where is it?", "Office in Ghent. The office opened in 2018.", "Ghent. The office opened in", "Ghent."),
         ("Who came?", "He met Dr. J. Who. Then he left.", "Dr. J. Who", "Dr. J. Who"),
         ("What price has the rain gauge?", ROWS, "2015-06-01. name: Rain gauge; kind: gauge; price: 78", "78 euros"),
         ("When was the rain gauge made?", ROWS, "price: 78 euros; made: 2020-02-28", "2020-02-28"),
@@ -76,18 +72,17 @@ ROWS = "name: Bell; price: 9 euros; made: 2015-06-01. name: Rain gauge; kind: ga
     ],
 )
 def test_an_answer_is_in_one_sentence_or_value(question: str, text: str, found: str, inside: str) -> None:
-    start = text.index(found)
-    span = within_a_sentence(question, text, Span(found, start, start + len(found), 1.0))
-    assert (span.text, text[span.start : span.end], span.score) == (inside, inside, 1.0)
+    part = within_a_sentence(question, text, span(found, text))
+    assert (part.text, text[part.start : part.end], part.score) == (inside, inside, 1.0)
 
 
 @given(st.text(alphabet="aB1 .;:!\n。", max_size=40), st.integers(0, 39), st.integers(1, 20))
 def test_the_part_of_a_span_is_in_its_text(text: str, start: int, length: int) -> None:
     found = text[start : start + length]
     if found.strip():
-        span = within_a_sentence("Who?", text, Span(found, start, start + len(found), 1.0))
-        assert text[span.start : span.end] == span.text
-        assert span.text.strip()
+        part = within_a_sentence("Who?", text, Span(found, start, start + len(found), 1.0))
+        assert text[part.start : part.end] == part.text
+        assert part.text.strip()
 
 
 @given(
@@ -97,8 +92,3 @@ def test_nothing_is_made_up(text: str, question: str) -> None:
     answer = whole_answer(question, text, Span(text, 0, len(text), 0.0))
     assert answer in text or answer in text.replace('"', "")
     assert answer == answer.strip(" .,;:")
-
-
-@pytest.mark.parametrize(("found", "whole"), [("Euphoria'", "Euphoria"), ("'Euphoria'", "'Euphoria'")])
-def test_half_a_pair_of_quotation_marks_goes(found: str, whole: str) -> None:
-    assert whole_answer("What did she sing?", found, Span(found, 0, len(found), 0.0)) == whole

@@ -3,7 +3,6 @@
 import dspy
 import pytest
 
-from polyqa.extractive import embedded_lm
 from polyqa.lm.adapter import LeanAdapter
 
 TEXT = "The alphorn is carved from a crooked spruce. It was built by Ida Berg in 1894."
@@ -11,7 +10,7 @@ ADAPTERS = [dspy.ChatAdapter(), dspy.JSONAdapter(), LeanAdapter()]
 
 
 def asked(module: dspy.Module, adapter: dspy.Adapter, **inputs: object) -> dspy.Prediction:
-    with dspy.context(lm=embedded_lm(), adapter=adapter):
+    with dspy.context(adapter=adapter):
         return module(**inputs)
 
 

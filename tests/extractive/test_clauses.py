@@ -8,7 +8,7 @@ from typing import Any
 import dspy
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
-from solaris import PASSAGES, QUESTION
+from solaris import PASSAGES, QUESTION, predict
 
 from polyqa.extractive import ExtractiveEngine
 from polyqa.extractive.clauses import CLAUSES, Clauses, hear, parts_of
@@ -126,9 +126,7 @@ def test_lists_and_semicolons_part_an_instruction() -> None:
 
 
 def clarified(clause: str = "", passages: list[str] = PASSAGES, question: str = QUESTION) -> dspy.Prediction:
-    predict = dspy.Predict(ClarifyQuestion.with_instructions(f"{OWN}\n{clause}"))
-    numbered = "\n".join(f"[{number}] {passage}" for number, passage in enumerate(passages, 1))
-    return predict(passages=numbered, question=question)
+    return predict(ClarifyQuestion.with_instructions(f"{OWN}\n{clause}"), passages=passages, question=question)
 
 
 def answers(clause: str = "", **given: Any) -> list[str]:
@@ -150,11 +148,7 @@ def test_at_least_as_many_as_the_passages_hold() -> None:
 def test_the_order_of_readings() -> None:
     oldest, newest = (answers(f"Give the {first} reading first.") for first in ("oldest", "newest"))
     assert oldest == newest[::-1]
-    assert [next(year for year in ("1961", "1972", "2002") if year in one) for one in oldest] == [
-        "1961",
-        "1972",
-        "2002",
-    ]
+    assert all(year in one for year, one in zip(("1961", "1972", "2002"), oldest, strict=True))
     assert answers("Give only one reading. Give the newest reading first.") == newest[:1]
 
 
@@ -209,12 +203,12 @@ def test_what_several_passages_say_counts_for_more(engine: ExtractiveEngine) -> 
     assert [one.support for one in told] == pytest.approx([0.52, 0.52, 0.5])
 
 
-def test_doubt_moves_a_verdict(engine: ExtractiveEngine) -> None:
-    asked = {"passages": "[1] Solaris (novel) | Lem wrote it before 1961, and others read it.", "question": QUESTION}
+def test_doubt_moves_a_verdict() -> None:
+    passages = ["Solaris (novel) | Lem wrote it before 1961, and others read it."]
 
     def verdict(clause: str) -> str:
         told = VerifyInterpretation.with_instructions(f"{VerifyInterpretation.instructions}\n{clause}")
-        return str(dspy.Predict(told)(**asked).answerable)
+        return str(predict(told, passages=passages).answerable)
 
     assert (verdict("Say Yes when in doubt."), verdict("Say No when in doubt.")) == ("Yes", "No")
 

@@ -135,38 +135,39 @@ def test_evidence_names_its_subject(sentence: str, told: str) -> None:
     assert told in compose(readings, passages)
 
 
-def test_a_pronoun_of_a_lone_reading_has_the_title_before_its_sentence() -> None:
-    passage = "Leave | Staff have 27 days of leave. It is paid. In Oslo it is 25 days."
-    paid = Interpretation(question="What is leave?", answer="paid", pid="1")
-    assert compose([paid], [passage]) == "Leave: It is paid."
-
-
-def test_the_long_answer_tells_the_readings_and_nothing_else() -> None:
-    passages = [
-        "Tarn Bridge (Marrow) | Tarn Bridge in Marrow was opened in 1911. It is green.",
-        "Tarn Bridge (Venn) | Tarn Bridge in Venn was opened in 1950. It is red.",
-    ]
-    reading = Interpretation(question="When was Tarn Bridge opened?", answer="1911", pid="1")
-    answer = compose([reading], passages, question="When was Tarn Bridge opened?")
-    assert answer == "Tarn Bridge in Marrow was opened in 1911."
-
-
-def test_a_sentence_that_answers_two_readings_is_told_once() -> None:
-    passage = "Tern | Tern came out for phones in April 2017 and for desks in May 2017."
-    readings = [
-        Interpretation(question=f"When did Tern come out {where}?", answer=when, pid="1")
-        for where, when in (("for phones", "April 2017"), ("for desks", "May 2017"))
-    ]
-    assert compose(readings, [passage]) == "Tern came out for phones in April 2017 and for desks in May 2017."
-
-
-def test_where_the_title_is_the_answer_the_sentence_that_answers_has_it_in_front() -> None:
-    passage = "Ida Berg | Ida Berg is a lawyer. She came in 2019 and is the safety officer."
-    reading = Interpretation(question="Who is the safety officer?", answer="Ida Berg", pid="1")
-    assert compose([reading], [passage]) == "Ida Berg: She came in 2019 and is the safety officer."
-
-
-def test_a_menu_of_a_web_page_is_no_sentence() -> None:
-    passage = f"Old Pier | Home {'Search Contact ' * 40} built 1902."
-    reading = Interpretation(question="When was Old Pier built?", answer="1902", pid="1")
-    assert compose([reading], [passage]) == "When was Old Pier built? 1902."
+@pytest.mark.parametrize(
+    ("passages", "question", "answers", "told"),
+    [
+        pytest.param(
+            ["Leave | Staff have 27 days of leave. It is paid. In Oslo it is 25 days."],
+            *("What is leave?", ["paid"], "Leave: It is paid."),
+            id="the title stands before a pronoun",
+        ),
+        pytest.param(
+            ["Tarn Bridge (Marrow) | Tarn Bridge was opened in 1911. It is green.", "Tarn Bridge (Venn) | It is red."],
+            *("When was Tarn Bridge opened?", ["1911"], "Tarn Bridge was opened in 1911."),
+            id="nothing but the readings",
+        ),
+        pytest.param(
+            ["Tern | Tern came out for phones in April 2017 and for desks in May 2017."],
+            *("When did Tern come out?", ["April 2017", "May 2017"]),
+            "Tern came out for phones in April 2017 and for desks in May 2017.",
+            id="a sentence that answers two readings is told once",
+        ),
+        pytest.param(
+            ["Ida Berg | Ida Berg is a lawyer. She came in 2019 and is the safety officer."],
+            *("Who is the safety officer?", ["Ida Berg"], "Ida Berg: She came in 2019 and is the safety officer."),
+            id="the title is the answer",
+        ),
+        pytest.param(
+            [f"Old Pier | Home {'Search Contact ' * 40} built 1902."],
+            *("When was Old Pier built?", ["1902"], "When was Old Pier built? 1902."),
+            id="a menu is no sentence",
+        ),
+    ],
+)
+def test_readings_are_told_each_by_its_sentence(
+    passages: list[str], question: str, answers: list[str], told: str
+) -> None:
+    readings = [Interpretation(question=question, answer=answer, pid="1") for answer in answers]
+    assert compose(readings, passages, question=question) == told

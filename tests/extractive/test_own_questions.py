@@ -12,25 +12,19 @@ BRIDGE = Passage(
 )
 
 
-def test_what_its_sentence_does_not_say_or_many_words_say_is_not(engine: ExtractiveEngine) -> None:
-    good = trust("When was Dean Bridge opened?", "4 May 1911", BRIDGE, engine.models)
-    other = trust("When did Orla Venn win the boat race?", "1923", BRIDGE, engine.models)
-    long = trust(
-        "When was the bridge of Dean Bridge near Tarnville with the toll of Orla Venn opened in May?",
-        "4 May 1911",
-        BRIDGE,
-        engine.models,
-    )
-    assert max(other, long) < TRUSTED <= good
+LONG = "When was the bridge of Dean Bridge near Tarnville with the toll of Orla Venn opened in May?"
 
 
-def test_questions_are_trusted_together_as_each_alone(engine: ExtractiveEngine) -> None:
+def test_what_its_sentence_does_not_say_or_many_words_say_is_not_trusted_alone_or_together(
+    engine: ExtractiveEngine,
+) -> None:
     asked = [
         ("When was Dean Bridge opened?", "4 May 1911", BRIDGE),
         ("When did Orla Venn win the boat race?", "1923", BRIDGE),
+        (LONG, "4 May 1911", BRIDGE),
     ]
-    alone = [trust(*one, engine.models) for one in asked]
-    assert alone[0] > alone[1]
+    good, other, long = alone = [trust(*one, engine.models) for one in asked]
+    assert max(other, long) < TRUSTED <= good
     assert engine.trust(asked) == pytest.approx(alone)
     assert engine.trust(asked[::-1]) == pytest.approx(alone[::-1])
     assert engine.trust([]) == []

@@ -1,6 +1,6 @@
 import dspy
 import pytest
-from solaris import PASSAGES, QUESTION, extract
+from solaris import PASSAGES, QUESTION, extract, predict
 
 from polyqa.extractive import ExtractiveEngine
 from polyqa.extractive.evidence import gather
@@ -57,23 +57,18 @@ TERRA = [
 ]
 
 
-def located(question: str, passages: list[str]) -> dspy.Prediction:
-    rendered = "\n".join(f"[{number}] «{passage}»" for number, passage in enumerate(passages, 1))
-    return dspy.Predict(LocateAnswer)(passages=rendered, question=question)
-
-
 def test_two_namesakes_leave_a_question_as_open_as_three() -> None:
     """Leaving one passage out, as a condition does, takes away its reading and no other."""
-    assert located("Who designed Terra?", TERRA).settled == "No"
+    assert predict(LocateAnswer, question="Who designed Terra?", passages=TERRA).settled == "No"
     for left in (TERRA[:2], TERRA[1:], TERRA[::2]):
-        assert located("Who designed Terra?", left).settled == "No"
+        assert predict(LocateAnswer, question="Who designed Terra?", passages=left).settled == "No"
         found = extract(passages=left, question="Who designed Terra?")
         assert {reading.answer for reading in found} == {one.split("designed by ")[1].rstrip(".") for one in left}
-    assert located("Who designed Terra?", TERRA[:1]).settled == "Yes"
+    assert predict(LocateAnswer, question="Who designed Terra?", passages=TERRA[:1]).settled == "Yes"
 
 
 def test_the_thing_that_a_question_names_is_the_only_reading() -> None:
     found = extract(passages=TERRA, question="Who designed Terra 2?")
     assert [reading.answer for reading in found] == ["Ivo Brand"]
-    assert located("Who designed Terra 2?", TERRA).settled == "Yes"
-    assert located("Who designed Terra 4?", TERRA).short_answer == "null"
+    assert predict(LocateAnswer, question="Who designed Terra 2?", passages=TERRA).settled == "Yes"
+    assert predict(LocateAnswer, question="Who designed Terra 4?", passages=TERRA).short_answer == "null"

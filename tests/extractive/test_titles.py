@@ -57,32 +57,23 @@ WORDS = st.lists(
             "Springfield, Illinois",
             "How many people live in Springfield, Illinois?",
         ),
+        ("When did Titanic come out?", "Mercury (planet)", None),
+        ("When did Titanic come out?", "Titanic", None),
+        ("When did the 1953 film Titanic come out?", "Titanic (1953 film)", None),
+        ("When did it come out?", "It (film)", None),
+        ("When did the film come out?", "(film)", None),
+        ("", "Titanic", None),
+        ("When did the English Civil War end?", "Irish Civil War", None),
+        ("Who got the Nobel Peace Prize?", "Nobel Prize in Chemistry", None),
+        ("When did Titanic come out?", "", None),
+        ("How long does the battery of Falcon 2 last?", "Falcon 1", None),
+        ("Who won the 2008 Cup?", "2012 Cup", None),
+        ("When did the Old Mill reopen?", "Press release: renovation of the Old Mill", None),
+        ("What is the Old Mill's address?", "Press release: renovation of the Old Mill", None),
     ],
 )
 def test_settle(question: str, title: str, expected: str | None) -> None:
     assert settle(question, title) == expected
-
-
-@pytest.mark.parametrize(
-    ("question", "title"),
-    [
-        ("When did Titanic come out?", "Mercury (planet)"),
-        ("When did Titanic come out?", "Titanic"),
-        ("When did the 1953 film Titanic come out?", "Titanic (1953 film)"),
-        ("When did it come out?", "It (film)"),
-        ("When did the film come out?", "(film)"),
-        ("", "Titanic"),
-        ("When did the English Civil War end?", "Irish Civil War"),
-        ("Who got the Nobel Peace Prize?", "Nobel Prize in Chemistry"),
-        ("When did Titanic come out?", ""),
-        ("How long does the battery of Falcon 2 last?", "Falcon 1"),
-        ("Who won the 2008 Cup?", "2012 Cup"),
-        ("When did the Old Mill reopen?", "Press release: renovation of the Old Mill"),
-        ("What is the Old Mill's address?", "Press release: renovation of the Old Mill"),
-    ],
-)
-def test_nothing_to_settle(question: str, title: str) -> None:
-    assert settle(question, title) is None
 
 
 @pytest.mark.parametrize(

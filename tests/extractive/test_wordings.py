@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from scripted_writer import ScriptedWriter
 
-from polyqa.extractive.evidence import Evidence, Features, Models
+from polyqa.extractive.evidence import Evidence, Models
 from polyqa.extractive.prompt import PromptPassage
 from polyqa.extractive.wordings import is_fit, phrase, readings_of, wordings, written_for
 from polyqa.models import Encoder, Reader, Span
@@ -19,7 +19,7 @@ SONG = PromptPassage(2, "Songs of Tarnville", "The song Marrow was released as a
 def evidence(passage: PromptPassage, answer: str) -> Evidence:
     start = passage.text.index(answer)
     span = Span(answer, start, start + len(answer), 1.0)
-    return Evidence(passage, span, answer, 0.5, Features(*[0.0] * len(Features._fields)))
+    return Evidence(passage, span, answer, 0.5)
 
 
 def writer(*written: str) -> Any:

@@ -1,5 +1,4 @@
-from lab.compiling import Compared, Remembered, answered_by_years, tables
-from polyqa.base.values import Passage
+from lab.compiling import Compared, answered_by_years, tables
 from polyqa.metrics.gold import Question, Reading
 
 
@@ -20,17 +19,3 @@ def test_other_labels_are_years_of_questions_that_ask_when() -> None:
     ]
     (only,) = answered_by_years([dated, *others])
     assert (only.id, only.readings[0].short_answers) == ("1", ("1901",))
-
-
-def test_what_was_searched_is_not_searched_again() -> None:
-    asked = []
-
-    class Retriever:
-        def search(self, query: str, k: int) -> list[Passage]:
-            asked.append((query, k))
-            return [Passage(pid="1", title="", text=query)]
-
-    remembered = Remembered(Retriever())
-    assert [remembered.search("a", 5) for _ in range(3)] == [[Passage(pid="1", title="", text="a")]] * 3
-    remembered.search("a", 6)
-    assert asked == [("a", 5), ("a", 6)]

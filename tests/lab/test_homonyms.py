@@ -50,20 +50,21 @@ def test_the_checker_finds_what_is_wrong_with_questions(passages: list[Passage],
     few = passages[:2]  # duplicates are looked for elsewhere; fewer passages are faster
     usual = set(faults(few, splits))
 
-    def found(change: Splits) -> set[str]:
-        return set(faults(few, change)) - usual
-
     question = next(q for q in splits["dev"] if q.ambiguity != "none")
     reading = question.readings[0]
     lost = dataclasses.replace(reading, pid="nowhere")
     same = dataclasses.replace(reading, question="Another question altogether?")
-    assert any("nowhere" in fault for fault in found(changed(splits, readings=(lost, *question.readings[1:]))))
-    assert any("answers repeat" in fault for fault in found(changed(splits, readings=(reading, same))))
-    assert any("long answer" in fault for fault in found(changed(splits, long_answers=question.long_answers[:1])))
-    assert any("lacks" in fault for fault in found(changed(splits, long_answers=("Nothing.", "Nothing."))))
-    assert any("readings for" in fault for fault in found(changed(splits, readings=question.readings[:1])))
-    assert any("ambiguity" in fault for fault in found(changed(splits, ambiguity="vague")))
-    assert any("also in" in fault for fault in found(changed(splits, question=splits["train"][0].question)))
+    changes: dict[str, dict[str, object]] = {
+        "nowhere": {"readings": (lost, *question.readings[1:])},
+        "answers repeat": {"readings": (reading, same)},
+        "long answer": {"long_answers": question.long_answers[:1]},
+        "lacks": {"long_answers": ("Nothing.", "Nothing.")},
+        "readings for": {"readings": question.readings[:1]},
+        "ambiguity": {"ambiguity": "vague"},
+        "also in": {"question": splits["train"][0].question},
+    }
+    for told, change in changes.items():
+        assert any(told in fault for fault in set(faults(few, changed(splits, **change))) - usual), told
 
 
 def test_the_checker_finds_what_is_wrong_with_passages(passages: list[Passage], splits: Splits) -> None:

@@ -15,7 +15,6 @@ from polyqa.base.values import AmbiguityType, Interpretation
 from polyqa.lm.adapter import LeanAdapter, configured_adapter
 from polyqa.lm.fields import FORMS, form_told_by, numbered_lines, write_in
 from polyqa.lm.headers import escape, unescape
-from polyqa.replies import without_thoughts
 from polyqa.signatures import (
     AnswerClosedBook,
     CritiqueSegment,
@@ -276,11 +275,6 @@ def test_what_cannot_be_read_is_told(asked: type[dspy.Signature], reply: str, na
 def test_a_field_with_a_default_may_be_missing() -> None:
     asked = signature("text -> answer, note: str | None")
     assert ADAPTER.parse(asked, "## answer\nYes.") == {"answer": "Yes.", "note": None}
-
-
-@pytest.mark.parametrize("text", ["<think>a</think>b", "<thinking>a\n</thinking>\nb", "a</think>b", "b<think>a", "b"])
-def test_thoughts_go(text: str) -> None:
-    assert without_thoughts(text) == "b"
 
 
 ITEM = st.text(alphabet="ab1 |[].;:\"'«»{}?-,", min_size=1, max_size=12).map(str.strip).filter(bool)

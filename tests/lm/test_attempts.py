@@ -4,7 +4,8 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import dspy
@@ -12,7 +13,7 @@ import pytest
 from dspy.clients.cache import Cache
 from dspy.lm15 import AuthError, Message, RateLimitError, Response, ServerError, TimeoutError, TransportError, Usage
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
-from openai_server import Wire, completion, serve
+from openai_server import Server, Wire, completion, serve
 from scripted_engine import ScriptedEngine, last_message, scripted_lm
 
 import polyqa
@@ -28,8 +29,6 @@ from polyqa.signatures import (
     DraftSegment,
     ExtractInterpretations,
     GradePassage,
-    InterpretPassage,
-    RefineQuestion,
     WriteLongFormAnswer,
 )
 
@@ -59,6 +58,14 @@ class InTurn:
     def engine(self) -> ScriptedEngine:
         return ScriptedEngine(self, given=last_message)
 
+    @contextmanager
+    def serving(self, **settings: Any) -> Iterator[Server]:
+        """Have language models ask a server for them."""
+        with serve(self.engine()) as server:
+            lm = dspy.LM("openai/e", api_base=server.base, api_key="none", **{"num_retries": 0, **settings})
+            with dspy.context(lm=lm, adapter=LeanAdapter()):
+                yield server
+
 
 def broken_off(text: str) -> Response:
     return Response(id=None, model="m", message=Message.assistant(text), finish_reason="length", usage=Usage())
@@ -80,11 +87,15 @@ both = pytest.mark.parametrize("call", [called, awaited])
 def outcome_of(
     replies: InTurn,
     signature: type[dspy.Signature] = GradePassage,
-    inputs: Any = None,
+    inputs: Any = GRADE,
     call: Callable[..., Outcome] = called,
+    *,
+    adapter: dspy.Adapter | None = None,
+    trace: list[Any] | None = None,
+    **more: Any,
 ) -> Outcome:
-    with dspy.context(lm=scripted_lm(replies.engine()), adapter=LeanAdapter()):
-        return call(dspy.Predict(signature), inputs or GRADE)
+    with dspy.context(lm=scripted_lm(replies.engine()), adapter=adapter or LeanAdapter(), trace=trace):
+        return call(dspy.Predict(signature), inputs, **more)
 
 
 # --- two attempts --------------------------------------------------------------------------------
@@ -125,11 +136,9 @@ def test_what_another_attempt_does_not_mend_is_raised_at_once(error: Exception) 
 )
 def test_a_refused_request_is_sent_once(status: int, code: str) -> None:
     wire = Wire(json.dumps({"error": {"message": "no", "code": code}}), status)
-    with serve(InTurn(wire).engine()) as server:
-        remote = dspy.LM("openai/e", api_base=server.base, api_key="none", num_retries=3, cache=False)
-        with dspy.context(lm=remote, adapter=LeanAdapter()), pytest.raises(LMError):
-            called(dspy.Predict(GradePassage), GRADE)
-        assert len(server.requests) == 1
+    with InTurn(wire).serving(num_retries=3, cache=False) as server, pytest.raises(LMError):
+        called(dspy.Predict(GradePassage), GRADE)
+    assert len(server.requests) == 1
 
 
 WIRES = {
@@ -151,11 +160,9 @@ WIRES = {
 
 @pytest.mark.parametrize("wire", WIRES.values(), ids=WIRES)
 def test_whatever_a_server_sends_is_asked_again_and_replaced(wire: Wire) -> None:
-    with serve(InTurn(wire).engine()) as server:
-        remote = dspy.LM("openai/e", api_base=server.base, api_key="none", num_retries=0, cache=False)
-        with dspy.context(lm=remote, adapter=LeanAdapter()):
-            outcome = called(dspy.Predict(GradePassage), GRADE)
-        assert len(server.requests) == 2
+    with InTurn(wire).serving(cache=False) as server:
+        outcome = called(dspy.Predict(GradePassage), GRADE)
+    assert len(server.requests) == 2
     assert outcome.failed is not None
     assert outcome.failed.became == AMBIGUOUS
 
@@ -172,13 +179,11 @@ def test_a_server_that_wants_a_long_pause_is_not_asked_again_at_once(pause: str,
 @pytest.mark.parametrize("bad", [1, 2], ids=["mended by the second attempt", "not mended"])
 def test_an_unreadable_reply_is_not_replayed_from_the_cache(bad: int, own_cache: Cache) -> None:
     predictor, sent, failed = dspy.Predict(GradePassage), [], []
-    with serve(InTurn(*[GARBAGE] * bad, "Correct").engine()) as server:
-        remote = dspy.LM("openai/e", api_base=server.base, api_key="none", num_retries=0)
+    with InTurn(*[GARBAGE] * bad, "Correct").serving() as server:
         for _ in range(3):  # as if each were a process of its own
             own_cache.reset_memory_cache()
             before = len(server.requests)
-            with dspy.context(lm=remote, adapter=LeanAdapter()):
-                failed.append(called(predictor, GRADE).failed is not None)
+            failed.append(called(predictor, GRADE).failed is not None)
             sent.append(len(server.requests) - before)
     # What was answered well is not sent again, be it by a second attempt.
     assert (sent, failed) == ([2, bad - 1, 0], [bad == 2, False, False])
@@ -207,8 +212,8 @@ def test_a_call_without_a_fallback_raises_its_error_with_the_name_of_the_step() 
 
 
 def test_a_program_may_bring_a_fallback_of_its_own() -> None:
-    with dspy.context(lm=scripted_lm(InTurn(EMPTY).engine()), adapter=LeanAdapter()):
-        outcome = called(dspy.Predict(AnswerClosedBook), {"question": QUESTION}, None, Fallback({"answer": ""}, "none"))
+    own = Fallback({"answer": ""}, "none")
+    outcome = outcome_of(InTurn(EMPTY), AnswerClosedBook, {"question": QUESTION}, fallback=own)
     assert outcome.prediction.answer == ""
     assert outcome.failed == FailedCall("AnswerClosedBook", "answer", "the reply was empty", "", "none")
 
@@ -220,20 +225,9 @@ def test_the_field_that_could_not_be_read_is_named(adapter: dspy.Adapter) -> Non
     reply = "## relevant\nYes\n## readings\n7 of them\n## segment\nIt opened."
     if type(adapter) is dspy.ChatAdapter:
         reply = re.sub("## (.*)", r"[[ ## \1 ## ]]", reply)
-    with dspy.context(lm=scripted_lm(InTurn(reply).engine()), adapter=adapter):
-        failed = called(dspy.Predict(DraftSegment), GRADE).failed
+    failed = outcome_of(InTurn(reply), DraftSegment, adapter=adapter).failed
     assert failed is not None
     assert failed.field == "readings"
-
-
-@pytest.mark.parametrize("signature", [ClarifyQuestion, DraftSegment, InterpretPassage, RefineQuestion])
-@pytest.mark.parametrize("reply", ["{", '{"interpretations": [', "```\n{]", "}{", "[[[[" * 2_000, "\x00", "## "])
-def test_no_reply_is_taken_for_a_bug(reply: str, signature: type[dspy.Signature]) -> None:
-    try:
-        recorded: Any = outcome_of(InTurn(reply), signature, {**GRADE, **OVER_PASSAGES}).failed
-    except AdapterParseError as error:
-        recorded = error.__notes__
-    assert recorded
 
 
 def test_a_failed_call_leaves_no_trace_and_two_predictions_share_no_list() -> None:
@@ -250,11 +244,10 @@ TOLD = {**OVER_PASSAGES, "interpretations": [Interpretation(question="When did t
 
 
 def test_a_second_refusal_is_replaced_by_the_readings_and_no_demo_is_made_of_it() -> None:
-    refusal = "I'm sorry, but I can't help with that."
-    lm = scripted_lm(InTurn(refusal).engine())
-    with dspy.context(lm=lm, adapter=LeanAdapter(), trace=[]):
-        outcome = called(dspy.Predict(WriteLongFormAnswer), TOLD)
-        assert dspy.settings.trace == []
+    trace: list[Any] = []
+    replies = InTurn("I'm sorry, but I can't help with that.")
+    outcome = outcome_of(replies, WriteLongFormAnswer, TOLD, trace=trace)
+    assert trace == []
     assert outcome.failed is not None
     assert (outcome.failed.field, outcome.failed.error) == ("answer", f"the reply was {REFUSED}")
     assert outcome.prediction.answer == "When did the film come out? 1997."
@@ -270,11 +263,9 @@ def test_a_second_reply_that_answers_is_cleaned_and_taken() -> None:
 
 
 def test_a_list_that_broke_off_at_the_limit_loses_its_last_item() -> None:
-    replies = InTurn(broken_off(LINES))
-    lm = scripted_lm(replies.engine())
-    with dspy.context(lm=lm, adapter=LeanAdapter(), trace=[]):
-        outcome = called(dspy.Predict(ExtractInterpretations), OVER_PASSAGES)
-        ((_, _, traced),) = dspy.settings.trace
+    replies, trace = InTurn(broken_off(LINES)), list[Any]()
+    outcome = outcome_of(replies, ExtractInterpretations, OVER_PASSAGES, trace=trace)
+    ((_, _, traced),) = trace
     for prediction in (outcome.prediction, traced):
         assert [reading.answer for reading in prediction.interpretations] == ["23 April 1997"]
     assert outcome.failed is not None
@@ -283,25 +274,22 @@ def test_a_list_that_broke_off_at_the_limit_loses_its_last_item() -> None:
     assert replies.calls == 1, "it would break off again"
 
 
+LISTED = "1 complete reading is kept, the answer lists them"
+
+
 @pytest.mark.parametrize(
-    ("signature", "inputs", "text", "answer", "became"),
+    ("signature", "text", "answer", "became"),
     [
-        (
-            ClarifyQuestion,
-            OVER_PASSAGES,
-            f"## interpretations\n{LINES}",
-            "When did the musical open? 23 April 1997.",
-            "1 complete reading is kept, the answer lists them",
-        ),
-        (AnswerClosedBook, {"question": QUESTION}, "In 1997, the mus", "In 1997, the mus", "kept as far as it goes"),
+        (ClarifyQuestion, f"## interpretations\n{LINES}", "When did the musical open? 23 April 1997.", LISTED),
+        (AnswerClosedBook, "In 1997, the mus", "In 1997, the mus", "kept as far as it goes"),
     ],
     ids=["before it could be read", "a long answer"],
 )
 def test_what_is_whole_of_a_reply_that_broke_off_is_kept(
-    signature: type[dspy.Signature], inputs: Any, text: str, answer: str, became: str
+    signature: type[dspy.Signature], text: str, answer: str, became: str
 ) -> None:
     replies = InTurn(broken_off(text))
-    outcome = outcome_of(replies, signature, inputs)
+    outcome = outcome_of(replies, signature, {name: OVER_PASSAGES[name] for name in signature.input_fields})
     assert outcome.failed is not None
     assert (outcome.failed.field, outcome.failed.error) == ("answer", "the reply broke off")
     assert (outcome.prediction.answer, outcome.failed.became, replies.calls) == (answer, became, 1)
@@ -374,7 +362,7 @@ def test_whether_the_server_is_down_is_known_when_all_calls_of_a_step_have_ended
 
 def test_failed_calls_are_recorded_in_the_order_of_the_algorithm() -> None:
     predictors = [dspy.Predict(ExtractInterpretations), dspy.Predict(ExtractInterpretations)]
-    log = CallLog({id(predictor): name for predictor, name in zip(predictors, ("first", "second"), strict=True)})
+    log = CallLog({id(predictors[0]): "first", id(predictors[1]): "second"})
 
     def steps() -> Any:
         yield from ask_all([(predictor, OVER_PASSAGES) for predictor in predictors])

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Any
+from unittest.mock import Mock
 
 import dspy
 import pytest
@@ -21,13 +22,7 @@ from scripted_engine import ScriptedEngine, last_message
 import polyqa
 from polyqa.base.needed import NotNeededError, ahead
 from polyqa.cluster import for_workers
-from polyqa.lm.client import (
-    BoundedLM,
-    BusyServerError,
-    CallTimeoutError,
-    RecentLM,
-    out_of_the_deadline,
-)
+from polyqa.lm.client import BoundedLM, BusyServerError, CallTimeoutError, RecentLM, out_of_the_deadline
 from polyqa.lm.recorder import recording
 from polyqa.optimizers.calls import kept_calls
 
@@ -155,17 +150,10 @@ def test_calls_that_do_not_wait_for_each_other_run_together() -> None:
 
 
 def test_callbacks_of_a_model_hear_of_a_call_once(calls: Calls) -> None:
-    class Heard(dspy.utils.callback.BaseCallback):
-        def __init__(self) -> None:
-            self.ends: list[Any] = []
-
-        def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
-            self.ends.append(outputs)
-
-    heard = Heard()
+    heard = Mock(spec=dspy.utils.callback.BaseCallback)
     with served(failures=[(429, {"Retry-After": "0"})], given={"callbacks": [heard]}) as (lm, _):
         calls(lm, 1)
-    assert heard.ends == [["hello"]]
+    assert [ended.kwargs["outputs"] for ended in heard.on_lm_end.mock_calls] == [["hello"]]
 
 
 def test_copies_of_a_program_share_the_model() -> None:

@@ -1,6 +1,5 @@
 """Replies that cannot be read do not stay in DSPy's cache, and replies that break off are known as such."""
 
-import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -17,24 +16,13 @@ from polyqa.lm.client import BoundedLM
 from polyqa.lm.exchanges import exchanging
 from polyqa.signatures import VerifyInterpretation
 
-Ask = Callable[[dspy.Predict], Any]
+Ask = Callable[..., Any]
 GIVEN = {"passages": ["Titanic | A film of 1997."], "question": "When did Titanic come out?"}
 SAYS_YES = {
     LeanAdapter: "Yes",
     dspy.ChatAdapter: "[[ ## answerable ## ]]\nYes",
     dspy.JSONAdapter: '{"answerable": "Yes"}',
 }
-
-
-def called(predict: dspy.Predict) -> Any:
-    return predict(**GIVEN)
-
-
-def awaited(predict: dspy.Predict) -> Any:
-    return asyncio.run(predict.acall(**GIVEN))
-
-
-both = pytest.mark.parametrize("ask", [called, awaited], ids=["called", "awaited"])
 
 
 class Replies:
@@ -65,15 +53,13 @@ def remote(server: Server, kind: type[dspy.LM] = dspy.LM, **settings: Any) -> ds
     return kind("openai/test", api_base=server.base, api_key="none", **settings)
 
 
-@pytest.mark.parametrize(  # every two of them together
-    ("ask", "kind", "adapter", "process"),
+@pytest.mark.parametrize(
+    ("kind", "adapter", "process"),
     [
-        (called, dspy.LM, LeanAdapter, "the same"),
-        (awaited, BoundedLM, LeanAdapter, "a later one"),
-        (called, BoundedLM, dspy.ChatAdapter, "the same"),
-        (awaited, dspy.LM, dspy.ChatAdapter, "a later one"),
-        (called, dspy.LM, dspy.JSONAdapter, "a later one"),
-        (awaited, BoundedLM, dspy.JSONAdapter, "the same"),
+        (dspy.LM, LeanAdapter, "the same"),
+        (BoundedLM, dspy.ChatAdapter, "a later one"),
+        (dspy.LM, dspy.JSONAdapter, "a later one"),
+        (BoundedLM, LeanAdapter, "a later one"),
     ],
 )
 def test_an_unreadable_reply_is_asked_for_again_and_a_readable_one_is_kept(
@@ -88,28 +74,16 @@ def test_an_unreadable_reply_is_asked_for_again_and_a_readable_one_is_kept(
     predict = dspy.Predict(VerifyInterpretation)
     with dspy.context(lm=remote(server, kind, temperature=0.5), adapter=adapter()):
         with pytest.raises(AdapterParseError), exchanging():
-            ask(predict)
+            ask(predict, **GIVEN)
         sent = len(server.requests)
         if process == "a later one":
             own_cache.reset_memory_cache()
-        replies.text = SAYS_YES[adapter]
-        with exchanging():
-            assert ask(predict).answerable == "Yes"
-        assert len(server.requests) == sent + 1
-        own_cache.reset_memory_cache()
-        replies.text = "Bananas."
-        with exchanging():
-            assert ask(predict).answerable == "Yes"
-        assert len(server.requests) == sent + 1
-
-
-def test_without_watching_dspy_replays_it(replies: Replies, server: Server) -> None:
-    predict = dspy.Predict(VerifyInterpretation)
-    with dspy.context(lm=remote(server), adapter=LeanAdapter()):
-        for _ in range(2):
-            with pytest.raises(AdapterParseError):
-                predict(**GIVEN)
-    assert len(server.requests) == 1
+        for text in (SAYS_YES[adapter], "Bananas."):
+            replies.text = text
+            with exchanging():
+                assert ask(predict, **GIVEN).answerable == "Yes"
+            assert len(server.requests) == sent + 1
+            own_cache.reset_memory_cache()
 
 
 def test_what_fails_otherwise_leaves_the_cache_alone(replies: Replies, server: Server) -> None:
@@ -123,7 +97,6 @@ def test_what_fails_otherwise_leaves_the_cache_alone(replies: Replies, server: S
     assert len(server.requests) == 1
 
 
-@both
 @pytest.mark.parametrize("engine", ["auto", "litellm"])
 @pytest.mark.parametrize(("finish_reason", "cut"), [("stop", False), ("length", True)])
 def test_a_reply_that_broke_off_is_known_also_from_the_cache(
@@ -133,7 +106,7 @@ def test_a_reply_that_broke_off_is_known_also_from_the_cache(
     with dspy.context(lm=remote(server, engine=engine), adapter=LeanAdapter()):
         for _ in range(2):
             with exchanging() as exchange:
-                ask(dspy.Predict(VerifyInterpretation))
+                ask(dspy.Predict(VerifyInterpretation), **GIVEN)
             assert (exchange.cut, exchange.reply) == (cut, "Yes, the pass")
     assert len(server.requests) == 1
 

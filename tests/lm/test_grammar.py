@@ -154,30 +154,17 @@ def test_what_compiled_demos_show_may_be_written() -> None:
         assert re.fullmatch(as_regex(grammar), LeanAdapter().format_assistant_message_content(signature, demo))
 
 
-class Kinds(dspy.Signature):
-    """Say it."""
-
-    question: str = dspy.InputField()
-    number: int = dspy.OutputField()
-    sure: bool = dspy.OutputField()
-    mood: Literal['so "so"', "good"] = dspy.OutputField()
-    names: list[str] = dspy.OutputField()
-    meanings: dict[str, str] = dspy.OutputField()
-
-
-class Unknown(dspy.Signature):
-    """Say it."""
-
-    question: str = dspy.InputField()
-    table: dict[str, int] = dspy.OutputField()
-
-
 def test_types_of_a_user_s_own() -> None:
+    kinds = {"number": int, "sure": bool, "mood": Literal['so "so"', "good"], "names": list[str]}
+    outputs = {**kinds, "meanings": dict[str, str]}
+    asked = dspy.Signature(
+        {"question": (str, dspy.InputField()), **{name: (kind, dspy.OutputField()) for name, kind in outputs.items()}}
+    )
     values = {"number": -12, "sure": True, "mood": 'so "so"', "names": ['Ann "B." C', "Ö"], "meanings": {"a": "b"}}
-    shown = LeanAdapter().format_assistant_message_content(Kinds, values)
-    assert re.fullmatch(as_regex(grammar_of(Kinds)), shown)
-    assert LeanAdapter().parse(Kinds, shown) == values
-    assert reply_grammar(Unknown, INPUTS) is None
+    shown = LeanAdapter().format_assistant_message_content(asked, values)
+    assert re.fullmatch(as_regex(grammar_of(asked)), shown)
+    assert LeanAdapter().parse(asked, shown) == values
+    assert reply_grammar(dspy.Signature("question -> table: dict[str, int]"), INPUTS) is None
 
 
 @pytest.mark.parametrize("names", [["clarify", "write"], '[\n  "clarify",\n  "write"\n]'])

@@ -1,7 +1,5 @@
 """Long answers are cleaned, and asked again where they refuse although there is something to tell."""
 
-import time
-
 import dspy
 import pytest
 from dspy.utils.exceptions import AdapterParseError
@@ -170,14 +168,6 @@ def test_every_gold_answer_is_one() -> None:
     assert len(answers) > 300
     assert [answer for answer, asked in answers if tells_nothing(answer, asked)] == []
     assert [answer for answer, _ in answers if clean_answer(answer) != answer] == []
-
-
-@pytest.mark.parametrize("piece", ["the question ", "not ", "\n---\n", "based on the passages ", "Here is "])
-def test_long_texts_take_no_time(piece: str) -> None:
-    start = time.perf_counter()
-    tells_nothing(piece * 5_000)
-    clean_answer(piece * 5_000)
-    assert time.perf_counter() - start < 2
 
 
 @pytest.mark.parametrize("answer", ["null", "N/A", "Answer:"])

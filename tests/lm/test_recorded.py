@@ -48,19 +48,6 @@ MODEL = "openai/m"
 Ask = Callable[..., Any]
 
 
-def asked(lm: dspy.LM, text: str, **settings: Any) -> Any:
-    return lm(text, **settings)
-
-
-def awaited(lm: dspy.LM, text: str, **settings: Any) -> Any:
-    return asyncio.run(lm.acall(text, **settings))
-
-
-@pytest.fixture(params=[asked, awaited])
-def ask(request: pytest.FixtureRequest) -> Ask:
-    return request.param
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "replies.jsonl.gz"
@@ -191,9 +178,7 @@ def chunks_and_reply(lm: dspy.LM, text: str, *, asynchronous: bool) -> tuple[str
 
     async def listen() -> tuple[str, str]:
         stream = dspy.streamify(
-            program,
-            stream_listeners=[dspy.streaming.StreamListener("answer")],
-            is_async_program=asynchronous,
+            program, stream_listeners=[dspy.streaming.StreamListener("answer")], is_async_program=asynchronous
         )
         chunks, last = "", ""
         async for event in stream(question=text):
@@ -370,7 +355,8 @@ def test_damage_is_one_clear_error(
 def test_a_file_chooses_no_address_and_no_key(path: Path) -> None:
     Recording(path).add(record_of("one"))
     pack(path)
-    told = {"temperature": 0.5, "api_base": "http://evil.example", "api_key": "k", "recording": 7, "lm": 7}
+    made_with = dict.fromkeys(("self", "recording", "lm"), 7)
+    told = {"temperature": 0.5, "api_base": "http://evil.example", "api_key": "k", **made_with}
     head = json.dumps({"recording": 1, "models": {MODEL: {"settings": told}}})
     rewritten(path, lambda lines: [head, *lines[1:]])
     assert polyqa.recorded(path).kwargs == {"temperature": 0.5}
@@ -421,9 +407,6 @@ def test_two_language_models_at_once_lose_nothing(path: Path) -> None:
             recording.add(record_of(f"{name} {number}"))
             pack(path)
 
-    threads = [threading.Thread(target=work, args=(name,)) for name in ("a", "b")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, ("a", "b")))
     assert len(Recording(path)) == 20

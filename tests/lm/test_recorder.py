@@ -4,6 +4,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
+from unittest.mock import Mock
 
 import dspy
 import pytest
@@ -11,17 +12,7 @@ from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError
 from harness import fields, scripted
 
-from polyqa.lm.recorder import (
-    Ended,
-    Listener,
-    Recorder,
-    Started,
-    Usage,
-    counting,
-    listening,
-    recording,
-    reply_text,
-)
+from polyqa.lm.recorder import Ended, Listener, Recorder, Started, Usage, counting, listening, recording, reply_text
 from polyqa.programs import ClosedBook
 from polyqa.programs.base import Program
 from polyqa.programs.steps import Steps, ask, ask_all
@@ -46,16 +37,6 @@ class Chain(Program):
             for one in self.asked:
                 answers.append((yield from ask(self.ask, **one)))
         return dspy.Prediction(answer=" ".join(one.answer for one in answers))
-
-
-class Heard(BaseCallback):
-    """Notes the exception, or its absence, of every call."""
-
-    def __init__(self) -> None:
-        self.ends: list[Exception | None] = []
-
-    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
-        self.ends.append(exception)
 
 
 def answer(prompt: str) -> str:
@@ -138,7 +119,7 @@ def test_a_cached_reply_is_a_call_that_costs_nothing() -> None:
 
 
 def test_callbacks_that_were_set_stay_in_force() -> None:
-    outer, own = Heard(), Heard()
+    outer, own = Mock(spec=BaseCallback), Mock(spec=BaseCallback)
     with scripted(answer) as (lm, _):
         lm = lm.copy(callbacks=[own])
         with dspy.context(callbacks=[outer]):
@@ -146,7 +127,9 @@ def test_callbacks_that_were_set_stay_in_force() -> None:
                 ClosedBook()(question=QUESTION)
             with dspy.context(lm=lm):
                 ClosedBook()(question=QUESTION)
-    assert (len(recorder.calls), outer.ends, own.ends) == (1, [None, None], [None, None])
+    assert len(recorder.calls) == 1
+    for heard in (outer, own):
+        assert [ended.kwargs["exception"] for ended in heard.on_lm_end.mock_calls] == [None, None]
 
 
 def test_nothing_stays_behind() -> None:
@@ -162,23 +145,16 @@ def test_nothing_stays_behind() -> None:
     assert len(recorder.calls) == 1
 
 
-def test_recordings_may_be_nested() -> None:
-    with scripted(answer) as (lm, _), dspy.track_usage() as tracker, recording(lm) as outer:
+def test_recordings_may_be_nested_and_a_program_may_track_its_own_usage() -> None:
+    with scripted(answer) as (lm, _), dspy.track_usage() as around, recording(lm) as outer:
         ClosedBook()(question=QUESTION)
         with recording(lm) as inner:
             ClosedBook()(question=QUESTION)
-    assert costs(inner) == (1, 7, 3)
-    assert costs(outer) == (2, 14, 6)
-    assert tracker.get_total_tokens()["openai/scripted"]["prompt_tokens"] == 14
-
-
-def test_a_program_may_track_its_own_usage() -> None:
-    with scripted(answer) as (lm, _), recording(lm) as recorder:
         with dspy.track_usage() as own:
             ClosedBook()(question=QUESTION)
-        ClosedBook()(question=QUESTION)
-    assert own.get_total_tokens()["openai/scripted"]["prompt_tokens"] == 7
-    assert costs(recorder) == (2, 14, 6)
+    assert (costs(inner), costs(outer)) == ((1, 7, 3), (3, 21, 9))
+    tokens = [one.get_total_tokens()["openai/scripted"]["prompt_tokens"] for one in (own, around)]
+    assert tokens == [7, 21]
 
 
 def test_every_reply_is_counted_in_the_threads_that_dspy_starts() -> None:
@@ -262,27 +238,19 @@ class Hearing(Listener):
 
 @pytest.mark.parametrize("error", [False, True])
 def test_a_listener_hears_what_happens_in_order_with_the_names_of_predictors(error: bool) -> None:
-    class One(dspy.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.short = dspy.Predict("question -> answer")
-
-        def forward(self, question: str) -> dspy.Prediction:
-            return self.short(question=question)
-
     hearing = Hearing()
-    with scripted(lambda message: "nothing" if error else fields(answer="yes")) as (lm, _):
+    with scripted(lambda message: "nothing" if error else fields(reasoning="So.", answer="yes")) as (lm, _):
         adapter = dspy.ChatAdapter(use_json_adapter_fallback=False)
         with dspy.context(lm=lm, adapter=adapter), listening(hearing), suppress(AdapterParseError):
-            One()(question="One?")
+            dspy.ChainOfThought("question -> answer")(question="One?")
     failed = " AdapterParseError" if error else ""
     assert hearing.events == [
-        "begin One",
-        "begin Predict short",
-        f"begin {type(lm).__name__} short",
-        f"end {type(lm).__name__} short",
-        f"end Predict short{failed}",
-        f"end One {failed}".rstrip(),
+        "begin ChainOfThought",
+        "begin Predict predict",
+        f"begin {type(lm).__name__} predict",
+        f"end {type(lm).__name__} predict",
+        f"end Predict predict{failed}",
+        f"end ChainOfThought {failed}".rstrip(),
     ]
 
 

@@ -1,6 +1,7 @@
 """DSPy's cache within the limits of a process."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import dspy
@@ -32,15 +33,13 @@ def test_however_many_threads_ask_the_cache_is_opened_once(kind: type[dspy.LM], 
         assert lm("hello") == ["yes"]
         assert type(own_cache.disk_cache).__module__.startswith("diskcache"), "one question changes nobody's cache"
         bound_cache()
-        threads = [threading.Thread(target=ask, args=(number,)) for number in range(32)]
-        for thread in threads:
-            thread.start()
-        done.wait(60)
-        names = [str(path.readlink()) for path in _FILES.iterdir() if path.is_symlink()]
-        most = sum(str(own_cache.disk_cache_dir) in name for name in names)
-        waiting.set()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(32) as pool:
+            asked = [pool.submit(ask, number) for number in range(32)]
+            done.wait(60)
+            names = [str(path.readlink()) for path in _FILES.iterdir() if path.is_symlink()]
+            most = sum(str(own_cache.disk_cache_dir) in name for name in names)
+            waiting.set()
+        assert not any(one.exception() for one in asked)
         own_cache.reset_memory_cache()
         assert lm("hello 3") == ["yes"]
         assert len(server.requests) == 33, "replies are kept on the disk"

@@ -213,13 +213,6 @@ def test_a_first_token_may_take_its_time() -> None:
             model("openai/m", f"{server.root}/v1", timeout=0.3)("hi again")
 
 
-class _Rac(dspy.Signature):
-    """Answer."""
-
-    question: str = dspy.InputField()
-    answer: str = dspy.OutputField()
-
-
 @pytest.mark.parametrize(
     "behaviour",
     [
@@ -233,7 +226,7 @@ def test_thoughts_that_are_cut_name_the_option(behaviour: dict[str, Any], name: 
     with imitate("vllm", finish="length", **behaviour) as server:
         lm = model(name, f"{server.root}/v1", max_tokens=50)
         with dspy.context(lm=lm, adapter=LeanAdapter()), pytest.raises(dspy_errors.AdapterParseError) as raised:
-            CallLog().call(dspy.Predict(_Rac), {"question": "Who built it?"})
+            CallLog().call(dspy.Predict("question -> answer"), {"question": "Who built it?"})
     text, _ = explain(raised.value)
     assert "was cut off after 50 tokens" in text
     assert "--max-tokens" in text
@@ -243,21 +236,10 @@ def test_thoughts_that_are_cut_name_the_option(behaviour: dict[str, Any], name: 
 @pytest.mark.parametrize("dripping", [True, False])
 @pytest.mark.parametrize("awaits", [True, False])
 def test_a_streamed_call_has_a_deadline(provider: str, dripping: bool, awaits: bool) -> None:
-    class Answering(dspy.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.answer = dspy.Predict("question -> answer")
-
-        def forward(self, question: str) -> dspy.Prediction:
-            return self.answer(question=question)
-
-        async def aforward(self, question: str) -> dspy.Prediction:
-            return await self.answer.acall(question=question)
-
     async def ask(lm: dspy.LM) -> None:
         with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
-            listener = dspy.streaming.StreamListener("answer")
-            stream = dspy.streamify(Answering(), stream_listeners=[listener], is_async_program=awaits)
+            listener, predict = dspy.streaming.StreamListener("answer"), dspy.Predict("question -> answer")
+            stream = dspy.streamify(predict, stream_listeners=[listener], is_async_program=awaits)
             async for _ in stream(question="hi"):
                 pass
 

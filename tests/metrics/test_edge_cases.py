@@ -10,6 +10,7 @@ from table_reader import TableReader
 from polyqa.base.values import Interpretation
 from polyqa.metrics import answer_coverage, exact_presence, grounded, mrecall
 from polyqa.metrics.answer_f1 import answer_f1
+from polyqa.metrics.choice_coverage import choice_coverage
 from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
 from polyqa.metrics.dr import corpus_dr
 from polyqa.metrics.edit_f1 import edit_f1, edits, question_edit_f1, question_tokens
@@ -22,6 +23,7 @@ from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.metrics.recall import recall
 from polyqa.metrics.rouge_l import rouge_l
 from polyqa.metrics.str_em import str_em
+from polyqa.metrics.strict_exact_match import strict_exact_match
 from polyqa.metrics.token_f1 import token_f1
 
 SHE = Reading("Who won in 1998?", ("She",))
@@ -40,12 +42,14 @@ FOUND = Interpretation(question="Who won in 1998?", answer="She")
         ("", ["x"], 0.0, 0.0),
         ("x", [""], 0.0, 0.0),
         ("x", ["y"], 0.0, 0.0),
+        ("torino", ["Turin", "Torino"], 1.0, 1.0),  # the best alias counts
+        ("x y", ["z", "x y z w", "y z"], 2 / 3, 0.0),
         ("", [], 0.0, 0.0),
         ("x", [], 0.0, 0.0),
     ],
 )
-def test_short_answers_without_tokens(prediction: str, aliases: list[str], f1: float, em: float) -> None:
-    assert token_f1(prediction, aliases) == f1
+def test_short_answers(prediction: str, aliases: list[str], f1: float, em: float) -> None:
+    assert token_f1(prediction, aliases) == pytest.approx(f1)
     assert exact_match(prediction, aliases) == em
 
 
@@ -155,6 +159,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "AC at 0": (lambda: answer_coverage([["x"]], ["x"], 0), "k must be at least 1, got 0"),
     "MRecall at -1": (lambda: mrecall([["x"]], ["x"], -1), "k must be at least 1, got -1"),
     "recall at 0": (lambda: recall([["x"]], ["x"], 0), "k must be at least 1, got 0"),
+    "choice coverage without readings": (lambda: choice_coverage("?", ["x"], []), "without readings is undefined"),
+    "strict EM without answers": (lambda: strict_exact_match(["x"], [], []), "without right answers is undefined"),
     "STR-EM without answers": (lambda: str_em("x", []), "without answers is undefined"),
     "ROUGE-L without references": (lambda: rouge_l("x", []), "without a reference answer is undefined"),
     "Disambig-F1 without readings": (lambda: disambig_f1([], []), "without readings is undefined"),

@@ -7,23 +7,14 @@ import dspy
 import pytest
 from table_reader import TableReader
 
+from polyqa import signatures
 from polyqa.base.values import AmbiguityType, Interpretation
 from polyqa.metrics.feedback import FeedbackMetric, answer_feedback, step_feedback
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.long_form import score_long_answers
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.models import Reader
-from polyqa.signatures import (
-    AnswerClosedBook,
-    ClarifyQuestion,
-    ExtractInterpretations,
-    InferPseudoInterpretations,
-    TypeAmbiguity,
-    VerifyInterpretation,
-    VerifyInterpretations,
-    VerifyReadings,
-    WriteLongFormAnswer,
-)
+from polyqa.signatures import AnswerClosedBook, ExtractInterpretations, VerifyInterpretation, WriteLongFormAnswer
 
 GOOD = "Two films are called Titanic. One came out in December 1997, the other in April 1953."
 IN_1997, IN_1953 = "When did the 1997 film Titanic come out?", "When did the 1953 film Titanic come out?"
@@ -31,23 +22,8 @@ PASSAGES = ["Titanic | The film of 1997.", "Titanic | A film that came out in Ap
 PLAIN = Question("plain", "Who wrote Emma?", (Reading("Who wrote Emma?", ("Jane Austen",)),), ambiguity="none")
 
 
-SIGNATURES = {
-    tuple(signature.output_fields): signature
-    for signature in (
-        ExtractInterpretations,
-        InferPseudoInterpretations,
-        TypeAmbiguity,
-        VerifyInterpretation,
-        VerifyInterpretations,
-        VerifyReadings,
-        ClarifyQuestion,
-        WriteLongFormAnswer,
-    )
-}
-
-
-def told(question: Question, inputs: Mapping[str, Any], **outputs: Any) -> str:
-    return "\n".join(step_feedback(question, SIGNATURES[tuple(outputs)], inputs, dspy.Prediction(**outputs)))
+def told(question: Question, step: str, inputs: Mapping[str, Any], **outputs: Any) -> list[str]:
+    return step_feedback(question, getattr(signatures, step), inputs, dspy.Prediction(**outputs))
 
 
 def reading(question: str, answer: str) -> Interpretation:
@@ -93,162 +69,152 @@ def test_without_references_neither_rouge_nor_length_is_spoken_of(titanic: Quest
 # --- steps ---------------------------------------------------------------------------------------
 
 
-def test_extraction_names_what_it_overlooked_and_what_it_made_up(titanic: Question) -> None:
-    found = [reading(IN_1997, "31 May 1911")]
-    text = told(titanic, {"passages": PASSAGES, "question": titanic.question}, interpretations=found)
-    overlooked, rest = text.split("It extracted")
-    assert IN_1997 in overlooked
-    assert IN_1953 in overlooked
-    assert "31 May 1911" in rest
-    assert IN_1997 in rest
+OVERLOOKED = "This step overlooked readings whose answers stand in its passages:"
+STRANGE = "It extracted readings that are not wanted, or have a wrong answer:"
+ABSENT = "Not its fault, the passages lack them:"
+LEFT_OUT = "This step was given these readings and left their answers out:"
+LACKING, REACHED = "No pseudo-interpretation points to:", "The pseudo-interpretations reach every reading."
+TWO_READINGS = "The question has one meaning, yet this step wrote 2 readings."
+WANTED_1997, WANTED_1953 = f"- {IN_1997} → “December 1997”", f"- {IN_1953} → “April 1953”"
+SHIP = "When did the ship sail from Belfast?"  # no gold reading is asked about
+WRONG = [reading(IN_1997, "31 May 1911")]
+RIGHT = [reading("The one of 1953?", "April 1953"), reading(IN_1997, "in 1997")]
+BOTH = [reading(IN_1997, "1997"), reading(IN_1953, "April 1953")]
+SEVERAL = [reading("?", "1953; May")]
 
 
-def test_extraction_is_not_blamed_for_its_passages(titanic: Question) -> None:
-    text = told(titanic, {"passages": PASSAGES[:1]}, interpretations=[])
-    overlooked, absent = text.split("Not its fault")
-    assert IN_1997 in overlooked
-    assert IN_1953 not in overlooked
-    assert IN_1953 in absent
-    assert told(titanic, {}, interpretations=[]).startswith("Not its fault")
+@pytest.mark.parametrize(
+    ("passages", "found", "said"),
+    [
+        (PASSAGES, WRONG, [OVERLOOKED, WANTED_1997, WANTED_1953, STRANGE, f"- {IN_1997} → “31 May 1911”"]),
+        (PASSAGES[:1], [], [OVERLOOKED, WANTED_1997, ABSENT, WANTED_1953]),
+        (None, [], [ABSENT, WANTED_1997, WANTED_1953]),
+        ("\n".join(PASSAGES), RIGHT, ["This step found every reading, and nothing else."]),
+    ],
+)
+def test_extraction_is_held_against_its_passages(
+    titanic: Question, passages: Any, found: list[Interpretation], said: list[str]
+) -> None:
+    assert told(titanic, "ExtractInterpretations", {"passages": passages}, interpretations=found) == said
 
 
-def test_extraction_that_found_all_is_told_so(titanic: Question) -> None:
-    found = [reading("The one of 1953?", "April 1953"), reading(IN_1997, "in 1997")]
-    text = told(titanic, {"passages": "\n".join(PASSAGES)}, interpretations=found)
-    assert "every reading" in text
-    assert IN_1997 not in text
+def of_readings(question: str, *readings: str) -> Question:
+    return Question("1", question, tuple(Reading(one, (f"answer {at}",)) for at, one in enumerate(readings)))
 
 
-def test_inference_names_the_readings_that_no_question_points_to(titanic: Question) -> None:
-    text = told(titanic, {}, pseudo_interpretations=["When did Titanic come out in 1997?"])
-    assert IN_1953 in text
-    assert "1953" in text
-    assert IN_1997 not in text
-    both = ["When did Titanic come out in 1997?", "When did Titanic come out in 1953?"]
-    assert "every reading" in told(titanic, {}, pseudo_interpretations=both)
+YEARS = ("When did Titanic come out in 1997?", "When did Titanic come out in 1953?")
 
 
-def test_words_that_all_readings_add_point_to_none() -> None:
-    question = Question(
-        "1",
-        "When did Titanic come out?",
+@pytest.mark.parametrize(
+    ("question", "found", "said"),
+    [
+        (of_readings("When did Titanic come out?", IN_1997, IN_1953), YEARS, []),
         (
-            Reading("When did Titanic come out in 1997?", ("December",)),
-            Reading("When did Titanic come out in 1953?", ("April",)),
+            of_readings("When did Titanic come out?", IN_1997, IN_1953),
+            YEARS[:1],
+            [f"{IN_1953} (no question says: 1953)"],
         ),
-    )
-    text = told(question, {}, pseudo_interpretations=["When did Titanic come out in Japan?"])
-    assert "1997" in text
-    assert "1953" in text
-
-
-def test_readings_that_differ_in_their_answers_only_are_missed_together() -> None:
-    question = Question(
-        "1",
-        "Who won?",
-        (Reading("Who won in 1998?", ("She",)), Reading("Who won in 1998?", ("He",))),
-    )
-    assert "1998" in told(question, {}, pseudo_interpretations=["Who lost?"])
-    assert "every reading" in told(question, {}, pseudo_interpretations=["Who won the games of 1998?"])
+        # words that all readings add point to none
+        (
+            of_readings("When did Titanic come out?", *YEARS),
+            ["When did Titanic come out in Japan?"],
+            [f"{YEARS[0]} (no question says: 1997)", f"{YEARS[1]} (no question says: 1953)"],
+        ),
+        # readings that differ in their answers only are missed together
+        (
+            of_readings("Who won?", *["Who won in 1998?"] * 2),
+            ["Who lost?"],
+            ["Who won in 1998? (no question says: in, 1998)"] * 2,
+        ),
+        (of_readings("Who won?", *["Who won in 1998?"] * 2), ["Who won the games of 1998?"], []),
+        (PLAIN, ["Who wrote Emma?"], []),
+    ],
+)
+def test_inference_is_told_what_no_question_points_to(question: Question, found: list[str], said: list[str]) -> None:
+    expected = [LACKING, *(f"- {one}" for one in said)] if said else [REACHED]
+    assert told(question, "InferPseudoInterpretations", {}, pseudo_interpretations=found) == expected
 
 
 def test_inference_of_a_plain_question_should_not_multiply_it() -> None:
-    assert "one meaning" in told(PLAIN, {}, pseudo_interpretations=["Who wrote the book?", "Who wrote the film?"])
-    assert "one meaning" not in told(PLAIN, {}, pseudo_interpretations=["Who wrote Emma?"])
+    found = ["Who wrote the book?", "Who wrote the film?"]
+    assert told(PLAIN, "InferPseudoInterpretations", {}, pseudo_interpretations=found) == [TWO_READINGS]
 
 
 @pytest.mark.parametrize(
     ("asked", "passages", "verdict", "wrong"),
     [
-        (IN_1953, PASSAGES, "Yes", False),
-        (IN_1953, PASSAGES, "No", True),
-        (IN_1953, PASSAGES[:1], "No", False),
-        (IN_1953, PASSAGES[:1], "Yes", True),
-        ("When did Titanic come out in 1953?", PASSAGES, "No", True),
-        ("When did the ship sail from Belfast?", PASSAGES, "No", False),  # no gold reading is asked about
-        ("When did Titanic come out?", PASSAGES, "No", False),  # nor does the question as it stands mean one
+        (IN_1953, PASSAGES, "Yes", ""),
+        (IN_1953, PASSAGES, "No", "do hold"),
+        (IN_1953, PASSAGES[:1], "No", ""),
+        (IN_1953, PASSAGES[:1], "Yes", "do not hold"),
+        (YEARS[1], PASSAGES, "No", "do hold"),
+        (SHIP, PASSAGES, "No", ""),
+        ("When did Titanic come out?", PASSAGES, "No", ""),  # nor does the question as it stands mean one
     ],
 )
 def test_verification_is_held_against_the_passages(
-    titanic: Question, asked: str, passages: list[str], verdict: str, wrong: bool
+    titanic: Question, asked: str, passages: list[str], verdict: str, wrong: str
 ) -> None:
-    text = told(titanic, {"passages": passages, "question": asked}, answerable=verdict)
-    assert bool(text) is wrong
-    if wrong:
-        assert verdict in text
-        assert IN_1953 in text
+    text = f"Asked “{asked}” this step said {verdict}, but the passages {wrong} the answer to: {WANTED_1953[2:]}."
+    said = told(titanic, "VerifyInterpretation", {"passages": passages, "question": asked}, answerable=verdict)
+    assert said == ([text] if wrong else [])
+    at_once = {"passages": passages, "candidates": [SHIP, asked]}
+    assert told(titanic, "VerifyInterpretations", at_once, answered=[2] if verdict == "Yes" else []) == said
 
 
-def test_verification_of_all_at_once_names_each_that_is_wrong(titanic: Question) -> None:
-    inputs = {"passages": PASSAGES, "candidates": [IN_1953, IN_1997, "When did the ship sail from Belfast?"]}
-    assert told(titanic, inputs, answered=[1, 2]) == ""
-    text = told(titanic, inputs, answered=[2])
-    assert IN_1953 in text
-    assert IN_1997 not in text
+@pytest.mark.parametrize("asked", ["Who wrote Emma?", "Who is the author of the novel?"])
+def test_verification_of_a_plain_question_needs_no_edits(asked: str) -> None:
+    inputs = {"passages": ["Emma | A novel by Jane Austen."], "question": asked}
+    (text,) = told(PLAIN, "VerifyInterpretation", inputs, answerable="No")
+    assert "Jane Austen" in text
+    assert told(PLAIN, "VerifyInterpretation", inputs, answerable="Yes") == []
 
 
 def test_readings_that_were_checked_are_held_against_the_wanted_answers(titanic: Question) -> None:
     inputs = {"passages": PASSAGES, "interpretations": [reading(IN_1953, "April 1953"), reading(IN_1997, "1912")]}
-    assert told(titanic, inputs, supported=[1]) == ""
-    text = told(titanic, inputs, supported=[2])
-    assert "“April 1953” holds" in text
-    assert "“1912” does not hold" in text
+    assert told(titanic, "VerifyReadings", inputs, supported=[1]) == []
+    right, wrong = told(titanic, "VerifyReadings", inputs, supported=[2])
+    assert "“April 1953” holds" in right
+    assert "“1912” does not hold" in wrong
 
 
-def test_a_clarification_is_told_what_it_overlooked_and_what_it_left_out(titanic: Question) -> None:
-    inputs = {"passages": PASSAGES, "question": titanic.question}
-    text = told(titanic, inputs, interpretations=[reading(IN_1953, "April 1953")], answer="It came out in May.")
-    overlooked, dropped = text.split("left their answers out")
-    assert IN_1997 in overlooked
-    assert "April 1953" in dropped
-
-
-@pytest.mark.parametrize(("answer", "left_out"), [("It came out in May or 1953.", False), ("In May.", True)])
-def test_each_of_several_answers_of_a_reading_belongs_into_the_answer(
-    titanic: Question, answer: str, left_out: bool
+@pytest.mark.parametrize(
+    ("given", "answer", "left_out"),
+    [
+        (BOTH, GOOD, []),
+        (BOTH, "It came out in 1997.", [WANTED_1953]),
+        (SEVERAL, "It came out in May or 1953.", []),
+        (SEVERAL, "In May.", ["- ? → “1953; May”"]),  # each of several answers belongs into the answer
+    ],
+)
+def test_writing_names_the_answers_that_it_left_out(
+    titanic: Question, given: list[Interpretation], answer: str, left_out: list[str]
 ) -> None:
-    inputs = {"passages": PASSAGES, "interpretations": [reading(IN_1953, "1953; May")]}
-    assert ("left their answers out" in told(titanic, inputs, answer=answer)) is left_out
-
-
-def test_verification_of_a_plain_question_needs_no_edits() -> None:
-    inputs = {"passages": ["Emma | A novel by Jane Austen."], "question": "Who wrote Emma?"}
-    assert "Jane Austen" in told(PLAIN, inputs, answerable="No")
-    assert told(PLAIN, inputs, answerable="Yes") == ""
-    other = {**inputs, "question": "Who is the author of the novel?"}
-    assert "Jane Austen" in told(PLAIN, other, answerable="No")
-
-
-def test_classification_is_told_that_a_question_is_or_is_not_plain(titanic: Question) -> None:
-    assert "2 readings" in told(titanic, {}, reason="", ambiguity_types=[AmbiguityType.NONE])
-    assert "2 readings" in told(titanic, {}, reason="", ambiguity_types=[])
-    assert "one meaning" in told(PLAIN, {}, reason="", ambiguity_types=[AmbiguityType.TIME])
-    assert told(PLAIN, {}, reason="", ambiguity_types=[AmbiguityType.NONE]) == ""
+    said = [LEFT_OUT, *left_out] if left_out else []
+    assert told(titanic, "WriteLongFormAnswer", {"interpretations": given}, answer=answer) == said
+    clarified = told(titanic, "ClarifyQuestion", {"passages": PASSAGES}, interpretations=given, answer=answer)
+    extracted = told(titanic, "ExtractInterpretations", {"passages": PASSAGES}, interpretations=given)
+    assert clarified == [*extracted, *said]
 
 
 @pytest.mark.parametrize("label", ["subject", "AmbSub", "[AmbSub]"])
-def test_classification_is_told_the_right_kind_however_the_data_names_it(titanic: Question, label: str) -> None:
+def test_typing_is_told_the_right_kind_however_the_data_names_it(titanic: Question, label: str) -> None:
     question = replace(titanic, ambiguity=label)
-    assert told(question, {}, reason="", ambiguity_types=[AmbiguityType.SUBJECT]) == ""
-    assert told(question, {}, reason="", ambiguity_types=[AmbiguityType.TIME, AmbiguityType.SUBJECT]) == ""
-    text = told(question, {}, reason="", ambiguity_types=[AmbiguityType.TIME])
-    assert "AmbSub" in text
-    assert "AmbTime" in text
-    assert "Two films share the name." in text
+    for right in ([AmbiguityType.SUBJECT], [AmbiguityType.TIME, AmbiguityType.SUBJECT]):
+        assert told(question, "TypeAmbiguity", {}, reason="", ambiguity_types=right) == []
+    said = ["The ambiguity is AmbSub (Two films share the name.), this step said AmbTime."]
+    assert told(question, "TypeAmbiguity", {}, reason="", ambiguity_types=[AmbiguityType.TIME]) == said
 
 
-def test_classification_without_a_gold_kind_is_not_blamed(titanic: Question) -> None:
+def test_typing_is_told_that_a_question_is_or_is_not_plain(titanic: Question) -> None:
     bare = replace(titanic, ambiguity=None, reason=None)
-    assert told(bare, {}, reason="", ambiguity_types=[AmbiguityType.LOCATION]) == ""
-
-
-def test_writing_names_the_answers_that_it_left_out(titanic: Question) -> None:
-    inputs = {"passages": PASSAGES, "interpretations": [reading(IN_1997, "1997"), reading(IN_1953, "April 1953")]}
-    assert told(titanic, inputs, answer=GOOD) == ""
-    text = told(titanic, inputs, answer="It came out in 1997.")
-    assert IN_1953 in text
-    assert "April 1953" in text
-    assert IN_1997 not in text
+    assert told(bare, "TypeAmbiguity", {}, reason="", ambiguity_types=[AmbiguityType.LOCATION]) == []
+    for plain in ([AmbiguityType.NONE], []):
+        (text,) = told(titanic, "TypeAmbiguity", {}, reason="", ambiguity_types=plain)
+        assert "2 readings" in text
+    (text,) = told(PLAIN, "TypeAmbiguity", {}, reason="", ambiguity_types=[AmbiguityType.TIME])
+    assert "one meaning" in text
+    assert told(PLAIN, "TypeAmbiguity", {}, reason="", ambiguity_types=[AmbiguityType.NONE]) == []
 
 
 @pytest.mark.parametrize("signature", [AnswerClosedBook, dspy.Signature("question -> summary")])

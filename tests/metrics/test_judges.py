@@ -113,17 +113,11 @@ def test_a_grounded_reading_that_repeats_an_ungroundable_gold_one_belongs_to_the
     assert grounded_recall(result) == Ratio(1, 1)
 
 
-def test_claims_carry_the_answers() -> None:
+def test_claims_carry_the_answers_and_all_pairs_are_asked_about_at_once() -> None:
     judge = TableJudge()
-    judge_readings(GOLD, [reading("Who first?", "a", "She"), reading("Who last?", "b", " ")], TEXTS, judge)
-    assert judge.asked[:2] == [(Claim("Who first?", ("She",)), "a"), (Claim("Who last?"), "b")]
-    assert {claim for claim, _ in judge.asked[2:]} == {Claim("Who first?", ("She", "Her")), Claim("Who last?", ("He",))}
-
-
-def test_a_judge_is_asked_about_all_pairs_at_once() -> None:
-    judge = TableJudge()
-    judge_readings(GOLD, [reading("Who first?", "a"), reading("Who last?")], TEXTS, judge)
-    assert judge.calls.count("supported") == 1
+    judge_readings(GOLD, [reading("Who first?", "a", "She"), reading("Who last?", answer=" ")], TEXTS, judge)
+    assert judge.asked[:4] == [(Claim("Who first?", ("She",)), "a"), *((Claim("Who last?"), pid) for pid in "abc")]
+    assert {claim for claim, _ in judge.asked[4:]} == {Claim("Who first?", ("She", "Her")), Claim("Who last?", ("He",))}
     assert len(judge.asked) == 1 + 3 + 2 * 3
     assert sorted(judge.calls) == ["covered", "covered", "distinct", "supported"]
 

@@ -55,26 +55,21 @@ def test_support_is_asked_pair_by_pair_and_several_at_once(judge: LLMJudge, engi
     assert engine.most_at_once > 1
 
 
-def test_no_more_pairs_at_once_than_threads(judge: LLMJudge, engine: ScriptedEngine) -> None:
-    LLMJudge(judge.lm, threads=1).supported(PAIRS)
+def test_no_more_pairs_at_once_than_threads_and_the_answers_of_a_claim_together(
+    judge: LLMJudge, engine: ScriptedEngine
+) -> None:
+    pairs = [(Claim("Who?", ("She", "Her")), PASSAGES[0]), (Claim("Who?"), PASSAGES[0])]
+    LLMJudge(judge.lm, threads=1).supported(pairs)
     assert engine.most_at_once == 1
-
-
-def test_answers_of_a_claim_are_shown_together(judge: LLMJudge, engine: ScriptedEngine) -> None:
-    judge.supported([(Claim("Who?", ("She", "Her")), PASSAGES[0])])
-    judge.supported([(Claim("Who?"), PASSAGES[0])])
     assert [prompt.inputs["answer"] for prompt in engine.seen] == ["She or Her", "any"]
 
 
 def test_readings_are_matched_by_number(judge: LLMJudge, engine: ScriptedEngine) -> None:
     assert judge.covered("Who won?", CLAIMS[1:], CLAIMS) == [False, True, True]
     assert judge.covered("Who won?", CLAIMS[:1], CLAIMS[1:]) == [False, False]
-    shown, _ = (prompt.inputs for prompt in engine.seen)
+    shown = engine.seen[0].inputs
     assert shown["question"] == "Who won?"
     assert [re.findall(r"\d+", line)[0] for line in shown["wanted"].splitlines()] == ["1", "2", "3"]
-
-
-def test_repetitions_are_left_out(judge: LLMJudge) -> None:
     assert judge.distinct("Who won?", [*CLAIMS, CLAIMS[1]]) == [True, True, True, False]
 
 

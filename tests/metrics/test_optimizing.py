@@ -22,21 +22,17 @@ def found(titanic: Question) -> dict[str, str]:
     return {titanic.readings[0].question: "1997", titanic.readings[1].question: ""}
 
 
-def test_without_a_trace_a_score_with_one_a_verdict(titanic: Question, found: dict[str, str]) -> None:
-    metric = AnswerMetric(TableReader(found), measure="disambig_f1", threshold=0.5)
-    example, prediction = titanic.to_example(), dspy.Prediction(answer=HALF)
-    assert metric(example, prediction) == 0.5
-    assert type(metric(example, prediction)) is float
-    assert metric(example, prediction, trace=[("predictor", {}, {})]) is True
-
-
 # DSPy's bootstrapping takes any true value: a score of 0.5 would pass.
 @pytest.mark.parametrize(("threshold", "verdict"), [(0.0, True), (0.5, True), (0.51, False), (1.0, False)])
-def test_the_threshold_decides_which_runs_become_demos(
+def test_without_a_trace_a_score_with_one_a_verdict_by_the_threshold(
     titanic: Question, found: dict[str, str], threshold: float, verdict: bool
 ) -> None:
     metric = AnswerMetric(TableReader(found), measure="disambig_f1", threshold=threshold)
-    assert metric(titanic.to_example(), dspy.Prediction(answer=HALF), []) is verdict
+    example, prediction = titanic.to_example(), dspy.Prediction(answer=HALF)
+    assert metric(example, prediction) == 0.5
+    assert type(metric(example, prediction)) is float
+    for trace in ([], [("predictor", {}, {})]):
+        assert metric(example, prediction, trace) is verdict
 
 
 def test_a_run_in_which_a_reply_was_lacking_becomes_no_demo(titanic: Question, found: dict[str, str]) -> None:

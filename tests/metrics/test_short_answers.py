@@ -20,9 +20,3 @@ def test_token_f1_and_exact_match_agree_with_the_official_scorer(case: dict[str,
 @pytest.mark.parametrize("case", PRESENT["cases"], ids=lambda case: f"{case['short_answers']}"[:50])
 def test_presence_agrees_with_the_official_scorer(case: dict[str, Any]) -> None:
     assert exact_presence(case["short_answers"], case["context"]) is case["output"]
-
-
-def test_the_best_alias_counts() -> None:
-    assert token_f1("Salt Lake", ["Nagano", "Salt Lake City", "Lake"]) == pytest.approx(0.8)
-    assert exact_match("torino", ["Turin", "Torino"]) == 1.0
-    assert exact_match("torino", ["Turin", "Torino, Italy"]) == 0.0

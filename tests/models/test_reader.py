@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyqa.models import EMBEDDED_READER, Reader, Reading
+from polyqa.models import EMBEDDED_READER, Encoder, Reader, Reading
 from polyqa.models.reader import EXCERPT_OVERLAP, EXCERPT_SIZE, MOST_EXCERPTS, excerpt_spans, excerpts
 
 KETTLE = "The kettle in the station kiosk is painted green. It was bought in 1987 at a flea market in Tarnville."
@@ -120,8 +120,8 @@ def test_tokens_are_counted_without_special_ones(reader: Reader) -> None:
     assert reader.count_tokens("hello world " * 1000) == 2000
 
 
-def test_a_deep_copy_is_the_reader_itself(reader: Reader) -> None:
-    assert copy.deepcopy([reader])[0] is reader
+def test_a_deep_copy_is_the_model_itself(reader: Reader, encoder: Encoder) -> None:
+    assert all(copy.deepcopy([model])[0] is model for model in (reader, encoder))
 
 
 def test_pairs_are_told_apart_by_their_parts() -> None:

@@ -131,6 +131,14 @@ def test_without_threads_a_fork_goes_on(encoder: Encoder, monkeypatch: pytest.Mo
     assert encoder.encode(["weirs"]).shape[0] == 1, "it uses models itself now"
 
 
+def number_told(program: str, environment: dict[str, str]) -> int:
+    """Run a program where nothing but this says how memory is kept; return the number that it prints."""
+    others = {name: said for name, said in os.environ.items() if name not in MALLOC_VARIABLES}
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, env=others | environment, capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
 # Memory that was freed is taken again without the system, unless the environment says otherwise.
 PROGRAM = """
 import ctypes, resource
@@ -153,23 +161,13 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library keeps memory its own way")
 @pytest.mark.parametrize(
     ("environment", "kept"),
-    [
-        ({}, True),
-        ({"MALLOC_TRIM_THRESHOLD_": "1000"}, False),
-        ({"MALLOC_MMAP_THRESHOLD_": "1000000"}, False),
-    ],
+    [({}, True), ({"MALLOC_TRIM_THRESHOLD_": "1000"}, False), ({"MALLOC_MMAP_THRESHOLD_": "1000000"}, False)],
 )
 def test_a_batch_takes_the_memory_of_the_one_before(environment: dict[str, str], kept: bool) -> None:
     # What glibc does by itself is no row: it depends on what lies above an array on the heap.
-    told = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        env={name: said for name, said in os.environ.items() if name not in MALLOC_VARIABLES} | environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    told = number_told(PROGRAM, environment)
     pages = 5 * 4 * 12 * 256  # of 4 kB
-    assert (int(told.stdout) < pages / 10) is kept, told.stdout
+    assert (told < pages / 10) is kept, told
 
 
 THREADS = """
@@ -202,7 +200,4 @@ with tempfile.TemporaryFile() as file:
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="counts the heaps of glibc")
 def test_what_many_threads_have_freed_is_kept_in_two_heaps() -> None:
-    environment = {name: said for name, said in os.environ.items() if name not in MALLOC_VARIABLES}
-    words = [sys.executable, "-c", THREADS]
-    told = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
-    assert int(told.stdout) == 2
+    assert number_told(THREADS, {}) == 2

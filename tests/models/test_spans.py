@@ -49,30 +49,8 @@ def test_the_threshold_of_the_null_rule() -> None:
     assert [reading.answer(threshold) for threshold in (0.0, 2.9, 3.0, 3.1)] == ["", "", "kite", "kite"]
     assert Reading((Span("kite", 4, 8, 5.0),), null_score=5.0).answer() == "kite"
 
-
-def test_no_span_is_no_answer_at_any_threshold() -> None:
-    reading = Reading((), null_score=-50.0)
-    assert reading.margin == float("-inf")
-    assert reading.answer(1e9) == ""
-
-
-def test_the_null_score_is_the_least_of_the_windows() -> None:
-    flat = [0.0] * 8
-    windows = [window([null, *flat[1:]], flat, OFFSETS) for null in (4.0, -2.0, 7.0)]
-    assert read_windows(CONTEXT, windows).null_score == -2.0
-
-
-def test_the_best_of_several_windows() -> None:
-    first = window([0, 0, 3, 0, 0, 0, 0, 0], [0, 0, 3, 0, 0, 0, 0, 0], OFFSETS)
-    second = window([0, 0, 0, 0, 0, 4, 0, 0], [0, 0, 0, 0, 0, 4, 0, 0], OFFSETS)
-    for windows in ([first, second], [second, first]):
-        found = read_windows(CONTEXT, windows, keep=2).spans
-        assert [(span.text, span.score) for span in found] == [("blue", 8.0), ("red", 6.0)]
-
-
-def test_the_end_is_not_before_the_start() -> None:
-    reading = read_windows(CONTEXT, [window([0, 0, 0, 0, 0, 0, 9, 0], [0, 0, 8, 0, 0, 0, 0, 0], OFFSETS)])
-    assert [(span.text, span.score) for span in reading.spans] == [("ice", 9.0)]
+    none = Reading((), null_score=-50.0)
+    assert (none.margin, none.answer(1e9)) == (float("-inf"), "")
 
 
 def test_the_longest_answer() -> None:
@@ -110,6 +88,7 @@ def test_the_first_span_is_the_best_of_all_and_the_rest_do_not_overlap(windows: 
         for end in range(start, 7)
     )
     assert reading.spans[0].score == best
+    assert reading.null_score == min(float(one.start_logits[0] + one.end_logits[0]) for one in windows)
     assert reading.spans[:1] == read_windows(CONTEXT, windows).spans
     assert 1 <= len(reading.spans) <= keep
     scores = [span.score for span in reading.spans]

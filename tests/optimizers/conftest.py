@@ -44,16 +44,6 @@ def diva() -> dspy.Module:
 
 
 @pytest.fixture(scope="session")
-def verdict() -> dspy.Module:
-    return polyqa.load("verdict")
-
-
-@pytest.fixture(scope="session")
-def auto() -> dspy.Module:
-    return polyqa.load("auto", preset="paper")
-
-
-@pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     with serve(WritingEngine(ExtractiveEngine())) as served:
         yield served

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import dspy
 import pytest
+from small_recipes import DEMOS, NO_DEMOS, small
 
 import polyqa
 from polyqa.metrics.gold import Question
@@ -12,25 +13,13 @@ from polyqa.optimizers import Compiled, Recipe
 from polyqa.optimizers.trials import Trial, lineage, write_trials
 
 Compile = Callable[..., Compiled]
-DEMOS = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
-SEARCH = Recipe(
-    name="search",
-    optimizer="BootstrapFewShotWithRandomSearch",
-    settings={**DEMOS, "num_candidate_programs": 2},
-    threshold=0.05,
-)
-COPRO = Recipe(name="copro", optimizer="COPRO", settings={"breadth": 2, "depth": 2})
-MIPRO = Recipe(
-    name="mipro", optimizer="MIPROv2", settings={**DEMOS, "num_candidates": 2, "num_trials": 3}, threshold=0.05
-)
+SEARCH = small("search", "BootstrapFewShotWithRandomSearch", threshold=0.05, num_candidate_programs=2, **DEMOS)
+COPRO = small("copro", "COPRO", breadth=2, depth=2)
+MIPRO = small("mipro", "MIPROv2", threshold=0.05, num_candidates=2, num_trials=3, **DEMOS)
 BATCHES = {"minibatch": True, "minibatch_size": 2, "minibatch_full_eval_steps": 2}
-SIMBA = Recipe(name="simba", optimizer="SIMBA", settings={"bsize": 4, "num_candidates": 2, "max_steps": 2})
-RULES = Recipe(
-    name="rules",
-    optimizer="InferRules",
-    settings={"num_candidates": 2, "num_rules": 2, "max_bootstrapped_demos": 0, "max_labeled_demos": 0},
-)
-GEPA = Recipe(name="gepa", optimizer="GEPA", settings={"max_metric_calls": 48, "reflection_minibatch_size": 2})
+SIMBA = small("simba", "SIMBA", bsize=4, num_candidates=2, max_steps=2)
+RULES = small("rules", "InferRules", num_candidates=2, num_rules=2, **NO_DEMOS)
+GEPA = small("gepa", "GEPA", max_metric_calls=48, reflection_minibatch_size=2)
 
 
 def check(trials: list[Trial], dev: list[Question]) -> None:
@@ -53,13 +42,14 @@ def check(trials: list[Trial], dev: list[Question]) -> None:
 @pytest.mark.parametrize(
     ("recipe", "on", "fewest"),
     [
-        pytest.param(SEARCH, "dev", 4, id="search"),
-        pytest.param(COPRO, "train", 4, id="copro"),
-        pytest.param(MIPRO, "dev", 3, id="mipro"),
-        pytest.param(SIMBA, "train", 2, id="simba"),
-        pytest.param(RULES, "dev", 2, id="rules"),
-        pytest.param(GEPA, "dev", 1, id="gepa"),
+        (SEARCH, "dev", 4),
+        (COPRO, "train", 4),
+        (MIPRO, "dev", 3),
+        (SIMBA, "train", 2),
+        (RULES, "dev", 2),
+        (GEPA, "dev", 1),
     ],
+    ids=lambda value: value.name if isinstance(value, Recipe) else None,
 )
 def test_every_candidate_is_told(
     recipe: Recipe,

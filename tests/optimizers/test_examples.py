@@ -1,5 +1,6 @@
 """A module, examples, a recipe's name and a metric function of a DSPy user are enough to compile."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
 from polyqa.base.errors import PolyqaError
-from polyqa.metrics.gold import Question
-from polyqa.optimizers import Plan, compile
+from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.models import Reader
+from polyqa.optimizers import Plan, compile, recipe
 
 NAMES = ("Alba", "Brno", "Cork", "Delf")
 EXAMPLES = [
@@ -33,8 +35,8 @@ def reply(prompt: Any) -> dict[str, object]:
     return {"answer": prompt.question.removeprefix("What colour is ").rstrip("?") + " is blue"}
 
 
-@pytest.mark.parametrize("recipe", ["labeled-few-shot", "bootstrap-few-shot", "bootstrap-random-search"])
-def test_everything_is_the_users_own(recipe: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["labeled-few-shot", "bootstrap-few-shot", "bootstrap-random-search"])
+def test_everything_is_the_users_own(name: str, tmp_path: Path) -> None:
     seen: list[dspy.Example] = []
 
     def metric(gold: dspy.Example, pred: dspy.Prediction, trace: object = None) -> float:
@@ -42,33 +44,45 @@ def test_everything_is_the_users_own(recipe: str, tmp_path: Path) -> None:
         return float(pred.answer == gold.answer)
 
     with dspy.context(lm=scripted_lm(ScriptedEngine(reply))):
-        plan = Plan.of(EXAMPLES[:3], EXAMPLES[3:], metric, recipe=recipe, threads=1)
+        plan = Plan.of(EXAMPLES[:3], EXAMPLES[3:], metric, recipe=name, threads=1)
     compiled = compile(Mine(), plan, tmp_path / "work")
     assert {demo["question"] for demo in compiled.program.answer.demos} <= {one.question for one in EXAMPLES[:3]}
     # The search keeps the first of the best: without demos every answer is right already.
-    assert bool(compiled.program.answer.demos) == (recipe != "bootstrap-random-search")
+    assert bool(compiled.program.answer.demos) == (name != "bootstrap-random-search")
     assert all(one in EXAMPLES for one in seen)
-    assert bool(seen) == (recipe != "labeled-few-shot")
+    assert bool(seen) == (name != "labeled-few-shot")
 
 
+@pytest.mark.parametrize("make", [Plan, Plan.of], ids=["Plan", "Plan.of"])
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"trainset": ["What?"]}, "train-0 is a str; give dspy.Examples or Questions"),
-        ({"trainset": [dspy.Example(text="x")]}, "train-0 has no question; it has text"),
-        ({"devset": [dspy.Example(question="Who?", label=1)]}, "dev-0 has no answer to score against; it has question"),
+        ({"trainset": ["What?"]}, r"train(-0|set\[0\]) is a str; give dspy.Examples or Questions"),
+        ({"trainset": [dspy.Example(text="x")]}, r"train(-0|set\[0\]) has no question; it has text"),
+        ({"devset": [dspy.Example(question="Who?", label=1)]}, r"dev(-0|set\[0\]) has no answer .*; it has question"),
         ({"metric": 3}, "not a int"),
-        ({"metric": lambda gold, pred: 1.0}, r"cannot be called as metric\(gold, pred, trace\)"),
         ({"recipe": "magic"}, "There is no recipe 'magic'"),
-        ({"lm": None}, "No language model is given"),
     ],
 )
-def test_what_cannot_be_used_is_refused_before_any_call(changed: dict[str, Any], told: str) -> None:
+def test_what_cannot_be_used_is_refused_before_any_call(
+    changed: dict[str, Any], told: str, make: Callable[..., Plan], reader: Reader
+) -> None:
     engine = ScriptedEngine(reply)
-    usual = {"trainset": EXAMPLES[:3], "devset": EXAMPLES[3:], "metric": lambda gold, pred, trace=None: 1.0}
-    with pytest.raises(PolyqaError, match=told):
-        Plan.of(**{"lm": scripted_lm(engine), **usual, **changed})
+    usual = {"trainset": EXAMPLES[:3], "devset": EXAMPLES[3:], "metric": AnswerMetric(reader), "recipe": "knn"}
+    with pytest.raises(PolyqaError, match=told) as error:
+        make(**{"lm": scripted_lm(engine), **usual, **changed})
+    assert "\n" not in str(error.value)
     assert not engine.seen
+
+
+def test_functions_are_for_plan_of(reader: Reader) -> None:
+    lm = scripted_lm(ScriptedEngine(reply))
+    with pytest.raises(PolyqaError, match=r"not a function; Plan.of\(train, dev, metric\) takes"):
+        Plan(EXAMPLES[:3], EXAMPLES[3:], "knn", lambda gold, pred, trace=None: 1.0, lm)
+    with pytest.raises(PolyqaError, match=r"cannot be called as metric\(gold, pred, trace\)"):
+        Plan.of(EXAMPLES[:3], EXAMPLES[3:], lambda gold, pred: 1.0, lm=lm)
+    with pytest.raises(PolyqaError, match="No language model is given"):
+        Plan.of(EXAMPLES[:3], EXAMPLES[3:], AnswerMetric(reader))
 
 
 def test_an_artifact_is_made_of_a_name(tmp_path: Path) -> None:
@@ -77,11 +91,12 @@ def test_an_artifact_is_made_of_a_name(tmp_path: Path) -> None:
     assert not (tmp_path / "made").exists()
 
 
-def test_gold_questions_stay_as_they_are() -> None:
-    question = polyqa.Questions("homonyms/dev", limit=1).asked[0]
-    plan = Plan.of([question], [question.to_example()], lambda *_: 1.0, lm=scripted_lm(ScriptedEngine(reply)))
-    assert (plan.trainset, plan.devset) == ([question], [question])
-    assert isinstance(plan.trainset[0], Question)
+def test_gold_questions_and_their_examples_are_taken_as_they_are(reader: Reader) -> None:
+    questions = polyqa.Questions("homonyms/dev", limit=2).asked
+    lm, metric = scripted_lm(ScriptedEngine(reply)), AnswerMetric(reader)
+    for make, name in ((Plan, "knn"), (Plan.of, recipe("knn"))):
+        plan = make(trainset=questions[:1], devset=[questions[1].to_example()], metric=metric, recipe=name, lm=lm)
+        assert (plan.trainset, plan.devset, plan.recipe) == (questions[:1], questions[1:], recipe("knn"))
 
 
 def test_another_metric_does_not_go_on_with_the_work_of_the_first(tmp_path: Path) -> None:

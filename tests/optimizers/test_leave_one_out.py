@@ -6,9 +6,8 @@ from pathlib import Path
 
 import dspy
 import pytest
-from dspy.lm15 import Request, Response
 from harness import questions
-from scripted_engine import prompt_of, scripted_lm
+from scripted_engine import ScriptedEngine, prompt_of, scripted_lm
 from two_steps import StepsEngine, TwoSteps
 
 from polyqa.extractive import ExtractiveEngine
@@ -24,31 +23,19 @@ from polyqa.programs import set_knn_demos
 from polyqa.programs.knn import LEFT_OUT
 
 
-class Watched:
-    """The extractive engine; ``seen`` are its prompts."""
-
-    def __init__(self, engine: ExtractiveEngine) -> None:
-        self.engine = engine
-        self.seen: list[Prompt] = []
-
-    def complete(self, request: Request) -> Response:
-        self.seen.append(prompt_of(request))
-        return self.engine.complete(request)
-
-
 @pytest.fixture(scope="module")
 def engine(encoder: Encoder) -> ExtractiveEngine:
     return ExtractiveEngine(encoder=encoder)
 
 
 @pytest.fixture
-def watched(engine: ExtractiveEngine) -> Watched:
-    return Watched(engine)
+def watched(engine: ExtractiveEngine) -> ScriptedEngine:
+    """The extractive engine, which remembers what it is asked."""
+    return ScriptedEngine(engine.complete, given=lambda request: request)
 
 
-@pytest.fixture
-def watched_lm(watched: Watched) -> dspy.LM:
-    return dspy.LM("tests/watched", engine=watched, cache=False, num_retries=0)
+def prompts(watched: ScriptedEngine) -> list[Prompt]:
+    return [prompt_of(request) for request in watched.seen]
 
 
 def shown(prompt: Prompt) -> list[str]:
@@ -63,8 +50,7 @@ def own(question: Question) -> set[str]:
 def test_a_run_for_demos_sees_none_of_its_own_question_nor_of_its_readings(
     name: str,
     train: list[Question],
-    watched: Watched,
-    watched_lm: dspy.LM,
+    watched: ScriptedEngine,
     reader: Reader,
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -74,16 +60,11 @@ def test_a_run_for_demos_sees_none_of_its_own_question_nor_of_its_readings(
     verifications = 0
     for question in train:
         watched.seen.clear()
-        bootstrap_pool(
-            program,
-            [question],
-            lm=watched_lm,
-            metric=AnswerMetric(reader),
-            journal=tmp_path / f"{question.id}.jsonl",
-            threads=2,
-        )
+        journal = tmp_path / f"{question.id}.jsonl"
+        lm, metric = scripted_lm(watched), AnswerMetric(reader)
+        bootstrap_pool(program, [question], lm=lm, metric=metric, journal=journal, threads=2)
         assert len(watched.seen) >= 2
-        for prompt in watched.seen:
+        for prompt in prompts(watched):
             assert not own(question) & set(shown(prompt))
             if "passages" in prompt.input_fields:
                 assert len(prompt.demos) == 3
@@ -93,21 +74,17 @@ def test_a_run_for_demos_sees_none_of_its_own_question_nor_of_its_readings(
 
 
 def test_a_chain_leaves_out_on_train_and_shows_all_on_dev(
-    rac: dspy.Module,
-    train: list[Question],
-    watched: Watched,
-    watched_lm: dspy.LM,
-    compiled: Callable[..., Compiled],
+    rac: dspy.Module, train: list[Question], watched: ScriptedEngine, compiled: Callable[..., Compiled]
 ) -> None:
-    made = compiled(rac, recipe("knn-then-bootstrap").with_options(threshold=0.0), lm=watched_lm)
+    made = compiled(rac, recipe("knn-then-bootstrap").with_options(threshold=0.0), lm=scripted_lm(watched))
     texts = [question.question for question in train]
-    on_train = [prompt for prompt in watched.seen if prompt.inputs["question"] in texts]
+    on_train = [prompt for prompt in prompts(watched) if prompt.inputs["question"] in texts]
     assert len(on_train) >= len(train)
     for prompt in on_train:
         assert prompt.inputs["question"] not in shown(prompt)
         assert len(shown(prompt)) == 5
     assert [demo["question"] for demo in made.program.extract.demos] == texts
-    on_dev = [prompt for prompt in watched.seen if prompt.inputs["question"] not in texts]
+    on_dev = [prompt for prompt in prompts(watched) if prompt.inputs["question"] not in texts]
     assert max(len(shown(prompt)) for prompt in on_dev) == 5
 
 
@@ -164,9 +141,8 @@ def test_other_questions_and_later_ones_see_every_demo(taught: TwoSteps) -> None
             taught(question=TRAIN[1].question)
             taught(question=TRAIN[0].question)
         taught(question=TRAIN[0].question)
-    assert [prompt.inputs["question"] in shown(prompt) for prompt in engine.seen] == [True] * 2 + [False] * 2 + [
-        True
-    ] * 2
+    seen = [prompt.inputs["question"] in shown(prompt) for prompt in engine.seen]
+    assert seen == [True, True, False, False, True, True]
 
 
 def test_a_run_that_fails_leaves_nothing_behind(taught: TwoSteps) -> None:

@@ -8,26 +8,25 @@ import dspy
 import pytest
 from harness import questions
 from scripted_engine import scripted_lm
+from small_recipes import DEMOS, small
 from two_steps import OneStep, StepsEngine, TwoSteps
 
 from polyqa.artifacts.state import dump_program
 from polyqa.base.errors import PolyqaError
 from polyqa.models import Encoder
 from polyqa.optimizers import RECIPES, Compiled, Recipe
-from polyqa.optimizers.recipes import Optimizer
 from polyqa.optimizers.teleprompters import freeze, thaw
 from polyqa.signatures import InferPseudoInterpretations
 
 EVERY = questions(18)
 TRAIN, DEV = EVERY[:12], EVERY[12:]
-BOOTSTRAPPED: dict[str, Any] = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
-DSPYS: list[tuple[Optimizer, dict[str, Any]]] = [
-    ("BootstrapFewShot", BOOTSTRAPPED),
-    ("BootstrapFewShotWithRandomSearch", {**BOOTSTRAPPED, "num_candidate_programs": 2}),
-    ("COPRO", {"breadth": 3, "depth": 2}),
-    ("MIPROv2", {"num_candidates": 3, "num_trials": 4}),
-    ("SIMBA", {"num_candidates": 3, "max_steps": 2}),  # with fewer questions than its batch
-    ("GEPA", {"max_metric_calls": 40, "reflection_minibatch_size": 2}),
+DSPYS = [
+    small("own", "BootstrapFewShot", threshold=0.1, **DEMOS),
+    small("own", "BootstrapFewShotWithRandomSearch", threshold=0.1, num_candidate_programs=2, **DEMOS),
+    small("own", "COPRO", threshold=0.1, breadth=3, depth=2),
+    small("own", "MIPROv2", threshold=0.1, num_candidates=3, num_trials=4),
+    small("own", "SIMBA", threshold=0.1, num_candidates=3, max_steps=2),  # with fewer questions than its batch
+    small("own", "GEPA", threshold=0.1, max_metric_calls=40, reflection_minibatch_size=2),
 ]
 Make = Callable[..., Any]
 
@@ -49,14 +48,13 @@ def make(compiled: Callable[..., Compiled], engine: StepsEngine) -> Make:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("optimizer", "settings"), DSPYS)
+@pytest.mark.parametrize("recipe", DSPYS, ids=lambda one: one.optimizer)
 def test_only_the_named_predictors_are_compiled(
-    optimizer: Optimizer, settings: dict[str, Any], encoder: Encoder, engine: StepsEngine, make: Make
+    recipe: Recipe, encoder: Encoder, engine: StepsEngine, make: Make
 ) -> None:
     program = TwoSteps(encoder)
     program.hint.demos = [{"question": "What colour is grass?", "hint": "Look down."}]
-    own = Recipe(name="own", optimizer=optimizer, settings=settings, threshold=0.1, predictors=("answer",))
-    before, after = dump_program(program), dump_program(make(program, own))
+    before, after = dump_program(program), dump_program(make(program, recipe.with_options(predictors=["answer"])))
     assert list(after) == list(before)
     assert after["hint"] == before["hint"]
     tried = {
@@ -129,7 +127,7 @@ def test_the_seed_orders_what_takes_no_seed(name: str, encoder: Encoder, make: M
 
 
 def test_an_optimizer_may_follow_on_another(encoder: Encoder, make: Make) -> None:
-    step = Recipe(name="first", optimizer="BootstrapFewShot", settings=BOOTSTRAPPED, threshold=0.1)
+    step = small("first", "BootstrapFewShot", threshold=0.1, **DEMOS)
     chain = Recipe(name="both", optimizer="chain", steps=(step, step.model_copy(update={"name": "second"})))
     program = TwoSteps(encoder)
     program._compiled = True  # as DSPy's optimizers leave it
@@ -176,8 +174,8 @@ class Nested(dspy.Module):
 
 @pytest.mark.parametrize("name", ["steps[1]", "tools['one']", "inner.answer"])
 def test_predictors_are_frozen_wherever_they_are(name: str, make: Make) -> None:
-    own = Recipe(name="own", optimizer="BootstrapFewShot", settings=BOOTSTRAPPED, threshold=0.0, predictors=(name,))
-    made = make(Nested(), own)
+    own = small("own", "BootstrapFewShot", threshold=0.0, **DEMOS)
+    made = make(Nested(), own.with_options(predictors=[name]))
     assert [found for found, predictor in made.named_predictors() if predictor.demos] == [name]
 
 

@@ -1,47 +1,104 @@
-"""A predictor that is called several times in a run gives a demo for each of its labels."""
+"""Good runs become demos: all that the metric accepts, and of several calls in a run one for each label."""
 
 import enum
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import dspy
 import pytest
+from failing_engine import Failing
 from harness import ledger_rows
 
 import polyqa
 from polyqa import signatures
+from polyqa.base.errors import PolyqaError
+from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.models import Reader
 from polyqa.optimizers.pool import bootstrap_pool, label_fields
+
+Pool = Callable[..., dict[str, list[dict[str, Any]]]]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "pool.sqlite"
+
+
+@pytest.fixture
+def pool(embedded: dspy.LM, reader: Reader, journal: Path) -> Pool:
+    """Return what makes the pool of a program's runs, always with the same journal."""
+
+    def make(
+        program: dspy.Module,
+        questions: list[Question],
+        threshold: float = 0.0,
+        kind: type[AnswerMetric] = AnswerMetric,
+        **given: Any,
+    ) -> dict[str, list[dict[str, Any]]]:
+        metric = kind(reader, threshold=threshold)
+        return bootstrap_pool(
+            program, questions, **{"lm": embedded, "metric": metric, "journal": journal, "threads": 2, **given}
+        )
+
+    return make
+
+
+def test_a_pool_holds_only_runs_that_the_metric_accepts(
+    diva: dspy.Module, train: list[Question], pool: Pool, journal: Path, tmp_path: Path
+) -> None:
+    demos = pool(diva, train[:4], 0.5)
+    good = sum(row["score"] >= 0.5 for row in ledger_rows(journal).values())
+    assert 0 < good < 4
+    assert len(demos["infer"]) == good
+    assert all(set(demo) <= {"question", "reason", "pseudo_interpretations"} for demo in demos["infer"])
+    assert not any(pool(diva, train[:1], 1.0, journal=tmp_path / "none").values())
+
+
+def test_a_run_in_which_a_reply_was_lacking_gives_no_demo(diva: dspy.Module, train: list[Question], pool: Pool) -> None:
+    lm = Failing(ExtractiveEngine(encoder=diva.encoder), "answerable", "?", prompts=1).lm()
+    demos = pool(diva, train[:3], lm=lm, threads=1)
+    assert (len(demos["classify"]), len(demos["infer"])) == (2, 2)
+
+
+def test_the_journal_of_another_pool_is_refused(rac: dspy.Module, train: list[Question], pool: Pool) -> None:
+    pool(rac, train[:2])
+    with pytest.raises(PolyqaError, match="questions was"):
+        pool(rac, train[:3])
+
+
+def test_runs_that_failed_are_made_anew_and_are_no_pool_if_all_failed(
+    rac: dspy.Module, train: list[Question], pool: Pool
+) -> None:
+    class Away(AnswerMetric):
+        def of(self, example: dspy.Example, prediction: Any) -> float:
+            raise ConnectionError("the server is away")
+
+    with pytest.raises(PolyqaError, match=r"Every run on the 2 training questions failed: .*server is away"):
+        pool(rac, train[:2], kind=Away)
+    assert {name: len(demos) for name, demos in pool(rac, train[:2]).items()} == {"extract": 2, "write": 2}
 
 
 @pytest.mark.parametrize(
-    ("name", "predictor", "label"),
-    [("crag", "grade", "grade"), ("self-rag", "draft", "relevant")],
+    ("name", "predictor", "label"), [("crag", "grade", "grade"), ("self-rag", "draft", "relevant")]
 )
 def test_each_label_of_a_run_gets_its_first_demo(
-    name: str,
-    predictor: str,
-    label: str,
-    train: list[Question],
-    embedded: dspy.LM,
-    metric: AnswerMetric,
-    tmp_path: Path,
+    name: str, predictor: str, label: str, train: list[Question], pool: Pool, journal: Path
 ) -> None:
-    every = AnswerMetric(metric.reader, threshold=0.0)
-    journal = tmp_path / "pool.sqlite"
-    pool = bootstrap_pool(polyqa.load(name), train, lm=embedded, metric=every, journal=journal, threads=2)
+    demos = pool(polyqa.load(name), train)
     expected = []
     rows = ledger_rows(journal)
     for line in (rows[question.id] for question in train):
         own = [demo for at, demo in line["demos"] if at == predictor]
         expected += [demo for number, demo in enumerate(own) if demo[label] not in {one[label] for one in own[:number]}]
-    assert pool[predictor] == expected
+    assert demos[predictor] == expected
     assert len({demo[label] for demo in expected}) > 1
     assert max(Counter(demo["question"] for demo in expected).values()) > 1
-    if "write" in pool:
-        assert len(pool["write"]) == len(train)  # no labels: one demo for each run
+    if "write" in demos:
+        assert len(demos["write"]) == len(train)  # no labels: one demo for each run
 
 
 def test_what_is_a_label_stands_in_the_signature() -> None:

@@ -2,6 +2,7 @@
 
 import dspy
 import pytest
+from small_recipes import NO_DEMOS
 
 from polyqa.optimizers.rules import LabelledRules
 
@@ -18,6 +19,7 @@ class Two(dspy.Module):
 
 DEMO = {"question": "When was it built?", "passages": "[1] a secret", "answer": "1902"}
 ROWS = [dspy.Example(question=f"Question {n}?").with_inputs("question") for n in range(4)]
+SETTINGS = {"metric": lambda gold, said, trace=None: float("year" in said.answer), "num_candidates": 2, **NO_DEMOS}
 
 
 @pytest.fixture
@@ -25,26 +27,17 @@ def writer(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Have the rules written by hand, better ones first; return what the writer was shown."""
     shown: list[str] = []
 
-    def write(self: LabelledRules, examples: str) -> dspy.Prediction:
+    def write(self: dspy.Predict, examples: str) -> dspy.Prediction:
         shown.append(examples)
         return dspy.Prediction(rules=["Give a year.\nGive no month.\nGive no day.", "Write a poem."][len(shown) - 1])
 
-    monkeypatch.setattr("dspy.Predict.__call__", lambda self, **given: write(self, **given))
+    monkeypatch.setattr("dspy.Predict.__call__", write)
     return shown
 
 
 def test_the_best_rules_are_those_that_the_program_has_and_labels_are_what_they_come_from(writer: list[str]) -> None:
     program = Two()
-    rules = LabelledRules(
-        {"ask": [DEMO], "judge": []},
-        program,
-        dspy.LM("openai/writer"),
-        metric=lambda gold, said, trace=None: float("year" in said.answer),
-        num_candidates=2,
-        num_rules=2,
-        max_bootstrapped_demos=0,
-        max_labeled_demos=0,
-    )
+    rules = LabelledRules({"ask": [DEMO], "judge": []}, program, dspy.LM("openai/writer"), num_rules=2, **SETTINGS)
     first = program.ask.signature.instructions
     best = rules.compile(program, trainset=ROWS, valset=ROWS[:2])
     assert best.ask.signature.instructions == f"{first}\n\nFollow these rules:\n- Give a year.\n- Give no month."
@@ -60,12 +53,7 @@ def test_the_best_rules_are_those_that_the_program_has_and_labels_are_what_they_
 
 def test_dspys_own_still_shares_instructions_between_candidates(writer: list[str]) -> None:
     """Once this fails, `update_program_instructions` need not be ours any more."""
-    own = dspy.InferRules(
-        metric=lambda gold, said, trace=None: float("year" in said.answer),
-        num_candidates=2,
-        max_bootstrapped_demos=0,
-        max_labeled_demos=0,
-    )
+    own = dspy.InferRules(**SETTINGS)
     own.induce_natural_language_rules = lambda predictor, trainset: rules.pop(0)
     rules = ["Give a year.", "-", "Write a poem.", "-"]
     best = own.compile(Two(), trainset=ROWS, valset=ROWS[:2])

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from harness import questions
 from scripted_engine import ScriptedEngine, scripted_lm
+from small_recipes import DEMOS, small
 from two_steps import ANSWERS, OneStep, TwoSteps
 from writing_engine import prompt_if_any
 
@@ -15,15 +16,10 @@ from polyqa.optimizers import Compiled, Recipe
 
 EVERY = questions(10)
 TRAIN, DEV = EVERY[:6], EVERY[6:]
-DEMOS: dict[str, Any] = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
+SETS: dict[str, Any] = {"trainset": TRAIN, "devset": DEV, "threads": 1}
 OWN = Recipe(name="own", optimizer="own-runs", threshold=0.1)
-FEW = Recipe(name="few", optimizer="BootstrapFewShot", settings=DEMOS, threshold=0.1)
-SEARCH = Recipe(
-    name="search",
-    optimizer="BootstrapFewShotWithRandomSearch",
-    settings={**DEMOS, "num_candidate_programs": 1},
-    threshold=0.1,
-)
+FEW = small("few", "BootstrapFewShot", threshold=0.1, **DEMOS)
+SEARCH = small("search", "BootstrapFewShotWithRandomSearch", threshold=0.1, num_candidate_programs=1, **DEMOS)
 DEMO = {"question": "What colour is chalk?", "answer": "Chalk is white."}
 Compile = Callable[..., Compiled]
 
@@ -53,10 +49,9 @@ def demos(made: Compiled) -> list[str]:
 
 @pytest.mark.parametrize("recipe", [OWN, FEW, SEARCH], ids=lambda one: one.name)
 def test_a_compiled_program_teaches(recipe: Recipe, compiled: Compile) -> None:
-    sets: dict[str, Any] = {"trainset": TRAIN, "devset": DEV, "threads": 1}
-    alone = compiled(OneStep(), recipe, "alone", lm=scripted_lm(SmallEngine()), **sets)
+    alone = compiled(OneStep(), recipe, "alone", lm=scripted_lm(SmallEngine()), **SETS)
     assert demos(alone) == []
-    made = compiled(OneStep(), recipe, "taught", lm=scripted_lm(SmallEngine()), teacher=taught(), **sets)
+    made = compiled(OneStep(), recipe, "taught", lm=scripted_lm(SmallEngine()), teacher=taught(), **SETS)
     assert demos(made)
     assert set(demos(made)) <= {question.question for question in TRAIN}  # the teacher's own demo is not among them
     assert made.comparison.metrics["disambig_f1"].difference > 0
@@ -65,10 +60,9 @@ def test_a_compiled_program_teaches(recipe: Recipe, compiled: Compile) -> None:
 @pytest.mark.parametrize("recipe", [OWN, FEW, SEARCH], ids=lambda one: one.name)
 def test_a_large_language_model_teaches_a_small_one(recipe: Recipe, compiled: Compile) -> None:
     small, large = SmallEngine(), SmallEngine(knows=True)
-    sets: dict[str, Any] = {"trainset": TRAIN, "devset": DEV, "threads": 1}
     teacher_lm = scripted_lm(large)
     teacher_lm.model = "tests/large"  # it shares a cache with the small one
-    made = compiled(OneStep(), recipe, lm=scripted_lm(small), teacher_lm=teacher_lm, **sets)
+    made = compiled(OneStep(), recipe, lm=scripted_lm(small), teacher_lm=teacher_lm, **SETS)
     assert demos(made)
     assert 0 < len(large.seen) <= (1 + 2 * (recipe is SEARCH)) * len(TRAIN)  # it is asked training questions only
     assert made.comparison.metrics["disambig_f1"].difference > 0
@@ -76,27 +70,23 @@ def test_a_large_language_model_teaches_a_small_one(recipe: Recipe, compiled: Co
 
 def test_what_cannot_teach_is_refused_before_the_first_call(compiled: Compile) -> None:
     engine = SmallEngine()
-    given: dict[str, Any] = {"trainset": TRAIN, "devset": DEV, "lm": scripted_lm(engine)}
-    with pytest.raises(polyqa.PolyqaError, match=r"'labeled-few-shot' makes no demos from runs, so it has no use"):
-        compiled(OneStep(), "labeled-few-shot", teacher_lm=scripted_lm(engine), **given)
-    with pytest.raises(
-        polyqa.PolyqaError, match=r"The teacher has the predictors hint, answer, and OneStep has answer"
-    ):
-        compiled(OneStep(), FEW, teacher=TwoSteps(), **given)
-    other = taught()
+    lm, other = scripted_lm(engine), taught()
     other.answer.signature = other.answer.signature.with_instructions("Answer in one word.")
-    with pytest.raises(polyqa.PolyqaError, match=r"other instructions for answer.*knn-bootstrap"):
-        compiled(OneStep(), FEW, teacher=other, **given)
+    for recipe, teacher, told in (
+        ("labeled-few-shot", {"teacher_lm": lm}, "'labeled-few-shot' makes no demos from runs, so it has no use"),
+        (FEW, {"teacher": TwoSteps()}, "The teacher has the predictors hint, answer, and OneStep has answer"),
+        (FEW, {"teacher": other}, "other instructions for answer.*knn-bootstrap"),
+    ):
+        with pytest.raises(polyqa.PolyqaError, match=told):
+            compiled(OneStep(), recipe, lm=lm, **teacher, **SETS)
     assert not engine.seen
-    assert demos(compiled(OneStep(), OWN, teacher=other, **given))
+    assert demos(compiled(OneStep(), OWN, lm=lm, teacher=other, **SETS))
 
 
 def test_only_the_named_predictors_are_taught(compiled: Compile) -> None:
     teacher = TwoSteps()
     teacher.hint.demos = teacher.answer.demos = [{**DEMO, "hint": "It is white."}]
     only = FEW.model_copy(update={"predictors": ("answer",)})
-    made = compiled(
-        TwoSteps(), only, lm=scripted_lm(SmallEngine()), teacher=teacher, trainset=TRAIN, devset=DEV, threads=1
-    )
+    made = compiled(TwoSteps(), only, lm=scripted_lm(SmallEngine()), teacher=teacher, **SETS)
     assert demos(made)
     assert not dict(made.program.named_predictors())["hint"].demos

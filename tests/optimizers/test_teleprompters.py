@@ -11,6 +11,7 @@ from typing import Any
 import dspy
 import pytest
 from openai_server import Server
+from small_recipes import DEMOS, NO_DEMOS, small
 
 import polyqa
 from polyqa.artifacts.state import dump_program
@@ -19,51 +20,31 @@ from polyqa.metrics.gold import Question
 from polyqa.optimizers import Compiled, Recipe
 
 Compile = Callable[..., Compiled]
-DEMOS = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
-COPRO = {"breadth": 2, "depth": 1}
+COPRO = small("copro", "COPRO", breadth=2, depth=1)
 EVERY = (
     Recipe(name="labeled-few-shot", optimizer="labels"),
     Recipe(name="knn", optimizer="labels", k=2),
     Recipe(name="knn-bootstrap", optimizer="own-runs", k=2, threshold=0.05),
-    Recipe(name="few-shot", optimizer="BootstrapFewShot", settings=DEMOS, threshold=0.05),
-    Recipe(
-        name="few-shot-search",
-        optimizer="BootstrapFewShotWithRandomSearch",
-        settings={**DEMOS, "num_candidate_programs": 1},
+    small("few-shot", "BootstrapFewShot", threshold=0.05, **DEMOS),
+    small("few-shot-search", "BootstrapFewShotWithRandomSearch", threshold=0.05, num_candidate_programs=1, **DEMOS),
+    COPRO,
+    small(
+        "mipro",
+        "MIPROv2",
         threshold=0.05,
+        num_candidates=2,
+        num_trials=2,
+        max_bootstrapped_demos=1,
+        max_labeled_demos=0,
     ),
-    Recipe(name="copro", optimizer="COPRO", settings=COPRO),
-    Recipe(
-        name="mipro",
-        optimizer="MIPROv2",
-        settings={**DEMOS, "num_candidates": 2, "num_trials": 2, "max_bootstrapped_demos": 1},
-        threshold=0.05,
-    ),
-    Recipe(
-        name="simba",
-        optimizer="SIMBA",
-        settings={"bsize": 4, "num_candidates": 2, "max_steps": 2, "max_demos": 1},
-    ),
-    Recipe(
-        name="infer-rules",
-        optimizer="InferRules",
-        settings={"num_candidates": 2, "num_rules": 2, "max_bootstrapped_demos": 0, "max_labeled_demos": 0},
-    ),
-    Recipe(name="gepa", optimizer="GEPA", settings={"max_metric_calls": 24, "reflection_minibatch_size": 2}),
-    Recipe(
-        name="chain",
-        optimizer="chain",
-        steps=(
-            Recipe(name="first", optimizer="COPRO", settings=COPRO),
-            Recipe(name="then", optimizer="labels", k=2),
-        ),
-    ),
+    small("simba", "SIMBA", bsize=4, num_candidates=2, max_steps=2, max_demos=1),
+    small("infer-rules", "InferRules", num_candidates=2, num_rules=2, **NO_DEMOS),
+    small("gepa", "GEPA", max_metric_calls=24, reflection_minibatch_size=2),
+    Recipe(name="chain", optimizer="chain", steps=(COPRO, Recipe(name="then", optimizer="labels", k=2))),
 )
 RECIPES = {one.name: one for one in EVERY}
 # With half of these calls GEPA finds nothing that is better on two questions.
-FINDING = RECIPES | {
-    "gepa": Recipe(name="gepa", optimizer="GEPA", settings={"max_metric_calls": 48, "reflection_minibatch_size": 2})
-}
+FINDING = RECIPES | {"gepa": small("gepa", "GEPA", max_metric_calls=48, reflection_minibatch_size=2)}
 _CHILD = """
 import json, sys
 import polyqa

@@ -1,3 +1,4 @@
+import io
 import json
 import math
 import re
@@ -5,16 +6,18 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import killed_adapts
 import pytest
+from command_line import Refused, Run
 from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
 from openai_server import serve
 from scripted_engine import prompt_of
 
 import polyqa
 from polyqa import adapt
-from polyqa.adapting import _made_questions, ready_index
+from polyqa.adapting import _made_questions, _shipped_places, ready_index
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index
@@ -24,7 +27,7 @@ from polyqa.extractive import ExtractiveEngine
 from polyqa.lm.client import RecentLM
 from polyqa.questions import training_set
 
-Run = Callable[..., tuple[int, str, str]]
+Adapt = Callable[..., tuple[str, str]]
 CORPUS = Path(__file__).parents[1] / "questions" / "corpus.jsonl"
 
 
@@ -47,14 +50,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("corpus") / "bridges.jsonl"
     path.write_text("\n".join(lines) + "\n")
     return path
-
-
-def test_the_shipped_test_corpus_is_sound() -> None:
-    records = [json.loads(line) for line in CORPUS.read_text().splitlines()]
-    assert len(records) >= 64
-    assert len({record["id"] for record in records}) == len(records) == len({record["title"] for record in records})
-    for record in records:
-        assert 50 <= len(record["text"].split()) <= 90, record["id"]
 
 
 class Writer:
@@ -94,12 +89,22 @@ def test_a_model_with_weights_judges_what_it_wrote(tmp_path: Path, monkeypatch: 
     assert made.dropped == {"the model that asked it does not trust it": 1}
 
 
+@pytest.fixture
+def adapted(run: Run) -> Adapt:
+    """Return what adapts RAC with the command and gives what it printed to each stream."""
+
+    def _adapted(corpus: Path, out: Path, *words: object) -> tuple[str, str]:
+        code, printed, err = run("adapt", corpus, "--program", "rac", "--out", out, "--yes", *words)
+        assert code == 0, err
+        return printed, err
+
+    return _adapted
+
+
 @pytest.mark.slow
-def test_adapt_works_from_end_to_end_and_goes_on(corpus: Path, run: Run, tmp_path: Path, home: Path) -> None:
+def test_adapt_works_from_end_to_end_and_goes_on(corpus: Path, adapted: Adapt, tmp_path: Path, home: Path) -> None:
     out = tmp_path / "bridges"
-    words = ["adapt", str(corpus), "--program", "rac", "--out", str(out), "--yes"]
-    code, printed, err = run(*words)
-    assert code == 0, err
+    printed, err = adapted(corpus, out)
     assert "11 passages to make questions from, less than a minute" in err
     for row in (" answers, ", " verified, ", " are ambiguous", " not used", " held out"):
         assert row in printed
@@ -111,38 +116,35 @@ def test_adapt_works_from_end_to_end_and_goes_on(corpus: Path, run: Run, tmp_pat
     assert card["test_gain"]["before"]["n"] >= 3
     assert card["index"]["name"] == "bridges"
     assert printed.startswith(("Adapting ", "Whether adapting helped cannot be told with "))
-    report = (out / "report.md").read_text()
-    assert report.splitlines()[2] == printed.splitlines()[0]
-    gained = card["test_gain"]["difference"]
-    assert f"{gained:+.1f}" in printed.splitlines()[0]
-    assert all(
-        {"question", "answer", "pid", "why"} == set(one) for one in json.loads((out / "dropped.json").read_text())
-    )
+    verdict = printed.splitlines()[0]
+    assert (out / "report.md").read_text().splitlines()[2] == verdict
+    assert f"{card['test_gain']['difference']:+.1f}" in verdict
+    dropped = json.loads((out / "dropped.json").read_text())
+    assert all({"question", "answer", "pid", "why"} == set(one) for one in dropped)
     questions = load_questions(out / "questions.json")
     assert sum(len(question.readings) > 1 for question in questions) >= 5
     program = (out / "program.json").read_text()
     (out / "card.json").unlink()
-    assert run(*words)[:2] == (0, printed)
+    assert adapted(corpus, out)[0] == printed
     assert (out / "program.json").read_text() == program
 
 
-def test_a_corpus_in_which_nothing_shares_a_name(run: Run, tmp_path: Path) -> None:
-    lines = [
-        f"{n}\t{name} was founded in {1900 + 7 * n} by {founder}. It lies in {place}.\t{name}"
-        for n, (name, founder, place) in enumerate(
-            [
-                ("Cove Mill", "Ida Berg", "Perth"),
-                ("Dean School", "Max Moe", "Leeds"),
-                ("Sand Theatre", "Eva Holt", "Oslo"),
-                ("Long Bank", "Jan Hora", "Bath"),
-                ("Pine Museum", "Rex Dahl", "York"),
-            ]
-        )
-    ]
+def test_a_corpus_in_which_nothing_shares_a_name(adapted: Adapt, tmp_path: Path) -> None:
+    places = (
+        ("Cove Mill", "Ida Berg", "Perth"),
+        ("Dean School", "Max Moe", "Leeds"),
+        ("Sand Theatre", "Eva Holt", "Oslo"),
+        ("Long Bank", "Jan Hora", "Bath"),
+        ("Pine Museum", "Rex Dahl", "York"),
+    )
     corpus = tmp_path / "towns.tsv"
-    corpus.write_text("\n".join(lines) + "\n")
-    code, printed, err = run("adapt", str(corpus), "--program", "rac", "--out", str(tmp_path / "towns"), "--yes")
-    assert code == 0, err
+    corpus.write_text(
+        "".join(
+            f"{n}\t{name} was founded in {1900 + 7 * n} by {founder}. It lies in {place}.\t{name}\n"
+            for n, (name, founder, place) in enumerate(places)
+        )
+    )
+    printed, _ = adapted(corpus, tmp_path / "towns")
     assert re.search(r"^.*\b0 of \d+ questions are ambiguous", printed, re.M)
     questions = load_questions(tmp_path / "towns" / "questions.json")
     assert len(questions) >= 5
@@ -185,12 +187,10 @@ def mine(tmp_path: Path) -> str:
 
 
 def test_given_questions_are_split_and_used(
-    corpus: Path, run: Run, tmp_path: Path, mine: str, monkeypatch: pytest.MonkeyPatch
+    corpus: Path, adapted: Adapt, tmp_path: Path, mine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "compiled"
-    words = ["adapt", str(corpus), "--program", "rac", "--questions", mine, "--yes", "--out"]
-    code, printed, err = run(*words, str(home / "first"))
-    assert code == 0, err
+    printed, err = adapted(corpus, home / "first", "--questions", mine)
     assert "questions: 2 train, 1 dev, 2 held out" in printed
     # Uncompiled and compiled on dev and on the held-out questions; no artifact is shipped for this language model.
     assert "6 runs of the program, about 6 calls" in err
@@ -204,32 +204,29 @@ def test_given_questions_are_split_and_used(
     # Now that artifact is a shipped one: it is reported beside the new one.
     monkeypatch.setattr("polyqa.artifacts.store.compiled_home", lambda: home)
     monkeypatch.setattr("polyqa.adapting.compiled_home", lambda: home)
-    code, printed, err = run(*words, str(tmp_path / "second"))
-    assert code == 0, err
+    printed, err = adapted(corpus, tmp_path / "second", "--questions", mine)
     assert "8 runs of the program, about 8 calls" in err
     gained = json.loads((tmp_path / "second" / "card.json").read_text())["test_gain"]["difference"]
     assert f"first (shipped), against the uncompiled program: {gained:+.1f} " in printed, "the same demos, the same DR"
-    assert "first" not in run(*words, str(home / "first"))[1]
+    assert _shipped_places("rac", "polyqa/extractive", home / "first") == [], "not beside itself"
 
 
 def test_questions_without_long_answers_are_measured_by_their_short_ones(
-    corpus: Path, run: Run, tmp_path: Path, mine: str
+    corpus: Path, adapted: Adapt, run: Run, refused: Refused, tmp_path: Path, mine: str
 ) -> None:
     data = json.loads(Path(mine).read_text())
     for record in data["dev"].values():
         record["annotations"] = []
     short = tmp_path / "short.json"
     short.write_text(json.dumps(data))
-    words = ["adapt", str(corpus), "--program", "rac", "--questions", str(short), "--yes", "--out"]
-    code, printed, err = run(*words, str(tmp_path / "short"))
-    assert code == 0, err
+    printed, _ = adapted(corpus, tmp_path / "short", "--questions", short)
     assert ": D-F1 " in printed.splitlines()[0]
     assert json.loads((tmp_path / "short" / "card.json").read_text())["measure"] == "disambig_f1"
-    code, _, err = run(*words, str(tmp_path / "refused"), "--measure", "dr")
-    assert code == 2
-    assert "have no reference long answer, which the measure dr needs" in err.splitlines()[-1]
-    code, _, err = run(*words, str(tmp_path / "refused"), "--measure", "bleu")
-    assert (code, err) == (2, "polyqa: --measure is one of dr, disambig_f1, f1_answer, not 'bleu'.\n")
+    words = ("adapt", corpus, "--program", "rac", "--questions", short, "--yes", "--out", tmp_path / "no", "--measure")
+    assert "5 of 5 questions of short.json have no reference long answer, which the measure" in refused(*words, "dr")
+    assert not (tmp_path / "no").exists()
+    told = "polyqa: --measure is one of dr, disambig_f1, f1_answer, not 'bleu'.\n"
+    assert run(*words, "bleu")[::2] == (2, told)
 
 
 def test_an_index_that_holds_the_passages_in_another_order_is_taken(tmp_path: Path) -> None:
@@ -241,53 +238,52 @@ def test_an_index_that_holds_the_passages_in_another_order_is_taken(tmp_path: Pa
 
 
 def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import io
+    def told(corpus: Path, name: str, program: str = "rac") -> list[str]:
+        code, _, err = run("adapt", corpus, "--program", program, "--out", tmp_path / name, "--yes")
+        assert code == 2
+        return err.splitlines()
 
-    code, _, err = run("adapt", str(corpus), "--program", "closed-book", "--out", str(tmp_path / "x"), "--yes")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "a program that searches an index only" in err
+    (line,) = told(corpus, "x", "closed-book")
+    assert "a program that searches an index only" in line
     two = tmp_path / "two.jsonl"
     two.write_text("".join(corpus.read_text().splitlines(keepends=True)[:2]))
-    code, _, err = run("adapt", str(two), "--program", "rac", "--out", str(tmp_path / "two"), "--yes")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "holds 2 passages; to train, to pick and to report needs 3 at least" in err
+    (line,) = told(two, "two")
+    assert "holds 2 passages; to train, to pick and to report needs 3 at least" in line
     assert not (tmp_path / "two").exists()
-    few = tmp_path / "few.jsonl"
+    few = tmp_path / "few.tsv"
     few.write_text("".join(f"{n}\tOf nothing in particular number {n}.\n" for n in range(3)))
-    few = few.rename(few.with_suffix(".tsv"))
-    code, _, err = run("adapt", str(few), "--program", "rac", "--out", str(tmp_path / "few"), "--yes")
-    assert code == 2
-    assert "There are 0 questions about 0 separate matters" in err.splitlines()[-1]
-    assert "needs 3 more" in err.splitlines()[-1]
+    line = told(few, "few")[-1]
+    assert "There are 0 questions about 0 separate matters" in line
+    assert "needs 3 more" in line
     assert json.loads((tmp_path / "few" / "questions.json").read_text()) == {}
     assert json.loads((tmp_path / "few" / "dropped.json").read_text()) == []
-    code, _, err = run("adapt", str(corpus), "--program", "rac", "--out", str(tmp_path / "few"), "--yes")
-    assert code == 2
-    assert "holds other passages than this corpus" in err.splitlines()[-1]
+    assert "holds other passages than this corpus" in told(corpus, "few")[-1]
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
-    code, _, err = run("adapt", str(few), "--program", "rac", "--out", str(tmp_path / "few"))
+    code, _, err = run("adapt", few, "--program", "rac", "--out", tmp_path / "few")
     assert code == 0
     assert "not started" in err
 
 
-def test_what_cannot_be_compiled_costs_no_questions(corpus: Path, run: Run, tmp_path: Path, mine: str) -> None:
-    out = tmp_path / "none"
-    for program, recipe, told in (
-        ("rac-homonyms-local", "knn", "rac-homonyms-local is compiled already"),
-        ("rac", "magic", "no recipe 'magic'"),
-    ):
-        with pytest.raises(PolyqaError, match=told):
-            adapt(corpus, program, recipe=recipe, out=out)
-    with pytest.raises(PolyqaError, match="cannot write"):
-        adapt(corpus, "rac", recipe="gepa", out=out, models=polyqa.Models(prompt_lm="polyqa/extractive"))
-    records = json.loads(Path(mine).read_text())
-    records["dev"]["Tay Road Bridge"]["annotations"] = []
-    (tmp_path / "short.json").write_text(json.dumps(records))
-    words = ["adapt", str(corpus), "--program", "rac", "--questions", str(tmp_path / "short.json"), "--yes"]
-    code, _, err = run(*words, "--measure", "dr", "--out", str(out))
-    assert (code, err.count("\n")) == (2, 1)
-    assert "1 of 5 questions of short.json have no reference long answer" in err
-    assert not out.exists()
+@pytest.mark.parametrize(
+    ("program", "given", "told"),
+    [
+        ("rac-homonyms-local", {}, "rac-homonyms-local is compiled already"),
+        ("rac", {"recipe": "magic"}, "no recipe 'magic'"),
+        ("rac", {"recipe": "gepa", "models": polyqa.Models(prompt_lm="polyqa/extractive")}, "cannot write"),
+    ],
+)
+def test_what_cannot_be_compiled_costs_no_questions(
+    corpus: Path, tmp_path: Path, program: str, given: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        adapt(corpus, program, out=tmp_path / "none", **given)
+    assert not (tmp_path / "none").exists()
+
+
+def card_of(folder: Path) -> dict[str, Any]:
+    """Return a card without what differs from run to run."""
+    card = json.loads((folder / "card.json").read_text())
+    return {name: value for name, value in card.items() if name not in ("date", "spent")}
 
 
 @pytest.mark.slow
@@ -303,8 +299,6 @@ def test_the_limit_of_calls_covers_making_questions_and_compiling(corpus: Path, 
             out, budget = tmp_path / name / "limited", polyqa.Budget(max_calls=most, threads=2)
             try:
                 done = adapt(corpus, "rac", out=out, models=models, limit_passages=7, budget=budget)
-                assert done is not None
-                assert done.counts is not None
                 assert (done.counts.passages, len(done.index), done.made.card.lm) == (7, 11, "openai/any")
                 assert not {question.id for question in done.train} & {question.id for question in done.held_out}
             except PolyqaError as error:
@@ -321,10 +315,7 @@ def test_the_limit_of_calls_covers_making_questions_and_compiling(corpus: Path, 
         assert (tmp_path / "part" / "limited" / "questions.json").exists()
         assert not (tmp_path / "part" / "limited" / "card.json").exists()
         assert abs(made + run("part", 2 * whole) - whole) <= 2 * 2
-    cards = [json.loads((tmp_path / name / "limited" / "card.json").read_text()) for name in ("whole", "part")]
-    for card in cards:
-        del card["date"], card["spent"]
-    assert cards[0] == cards[1]
+    assert card_of(tmp_path / "whole" / "limited") == card_of(tmp_path / "part" / "limited")
 
 
 @pytest.mark.slow
@@ -342,7 +333,4 @@ def test_an_adaptation_that_is_killed_again_and_again_ends_alike(corpus: Path, t
     whole, killed = (tmp_path / name / "bridges" for name in ("whole", "killed"))
     for name in ("program.json", "questions.json"):
         assert (whole / name).read_bytes() == (killed / name).read_bytes()
-    cards = [json.loads((folder / "card.json").read_text()) for folder in (whole, killed)]
-    for card in cards:
-        del card["date"], card["spent"]
-    assert cards[0] == cards[1]
+    assert card_of(whole) == card_of(killed)

@@ -1,5 +1,7 @@
 """A question back: what its choices are called, which reading a reply chooses, what answers it."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,54 +28,51 @@ JAGUAR = (
 )
 
 
-def test_choices_are_what_titles_say_beside_the_name() -> None:
-    asked, _ = made("When did Titanic come out?", *TITANIC)
-    assert asked is not None
-    assert asked.question == "Which Titanic: the 1997 film, the musical or RMS Titanic?"
-    assert asked.numbered == "Which Titanic?\n\n1. the 1997 film\n2. the musical\n3. RMS Titanic"
+GLOBEX = ("Contract (Globex) › Termination", "What is the notice period (Globex)?", "three months")
 
 
-def test_documents_of_one_title_are_called_what_tells_them_apart() -> None:
-    asked, _ = made(
-        "What is the notice period?",
-        ("Contract (Acme) › Termination", "What is the notice period?", "six weeks"),
-        ("Contract (Globex) › Termination", "What is the notice period (Globex)?", "three months"),
-    )
-    assert asked is not None
-    assert asked.question == "Which Contract: Acme or Globex?"
-    asked, _ = made(
-        "What is the notice period?",
-        ("Contract › Termination", "What is the notice period?", "six weeks"),  # of a file that lies in no folder
-        ("Contract (Globex) › Termination", "What is the notice period (Globex)?", "three months"),
-    )
-    assert asked is not None
-    assert asked.choices == ("Contract › Termination", "Contract (Globex) › Termination")
-
-
-def test_of_one_thing_the_questions_say_what_differs() -> None:
-    asked, _ = made("When was the Jaguar jet retired?", *JAGUAR)
-    assert asked is not None
-    assert asked.question == "What do you mean: in France or in Britain?"
-
-
-def test_a_choice_does_not_give_its_answer_away() -> None:
-    asked, _ = made(
-        "Who was the first woman prime minister?",
-        ("Indira Gandhi", "Who was the first woman prime minister of India?", "Indira Gandhi"),
-        ("Golda Meir", "Who was the first woman prime minister of Israel?", "Golda Meir"),
-    )
-    assert asked is not None
-    assert asked.choices == ("of India", "of Israel")
-
-
-def test_what_is_only_told_apart_by_whole_questions_is_quoted() -> None:
-    asked, _ = made(
-        "Who discovered Saturn's rings?",
-        ("Saturn", "Who first saw Saturn's rings?", "Galileo"),
-        ("Saturn", "Who first explained what Saturn's rings are?", "Huygens"),
-    )
-    assert asked is not None
-    assert asked.choices == ("“Who first saw Saturn's rings”", "“Who first explained what Saturn's rings are”")
+@pytest.mark.parametrize(
+    ("question", "readings", "back"),
+    [
+        # what titles say beside the name
+        ("When did Titanic come out?", TITANIC, "Which Titanic: the 1997 film, the musical or RMS Titanic?"),
+        # documents of one title are called what tells them apart
+        (
+            "What is the notice period?",
+            (("Contract (Acme) › Termination", "What is the notice period?", "six weeks"), GLOBEX),
+            "Which Contract: Acme or Globex?",
+        ),
+        # one of them lies in no folder
+        (
+            "What is the notice period?",
+            (("Contract › Termination", "What is the notice period?", "six weeks"), GLOBEX),
+            "What do you mean: Contract › Termination or Contract (Globex) › Termination?",
+        ),
+        # of one thing the questions say what differs
+        ("When was the Jaguar jet retired?", JAGUAR, "What do you mean: in France or in Britain?"),
+        # a choice does not give its answer away
+        (
+            "Who was the first woman prime minister?",
+            (
+                ("Indira Gandhi", "Who was the first woman prime minister of India?", "Indira Gandhi"),
+                ("Golda Meir", "Who was the first woman prime minister of Israel?", "Golda Meir"),
+            ),
+            "What do you mean: of India or of Israel?",
+        ),
+        # what is only told apart by whole questions is quoted
+        (
+            "Who discovered Saturn's rings?",
+            (
+                ("Saturn", "Who first saw Saturn's rings?", "Galileo"),
+                ("Saturn", "Who first explained what Saturn's rings are?", "Huygens"),
+            ),
+            "What do you mean: “Who first saw Saturn's rings” or “Who first explained what Saturn's rings are”?",
+        ),
+    ],
+)
+def test_choices_are_called_what_tells_them_apart(question: str, readings: Any, back: str) -> None:
+    asked, _ = made(question, *readings)
+    assert asked.question == back
 
 
 @pytest.mark.parametrize(
@@ -104,7 +103,6 @@ def test_one_answer_is_nothing_to_choose_from(readings: tuple[tuple[str, str, st
 )
 def test_a_reply_chooses_by_number_or_by_words_of_one_choice(reply: str, place: int | None) -> None:
     asked, readings = made("When did Titanic come out?", *TITANIC)
-    assert asked is not None
     assert choice_of(reply, asked, readings) == place
 
 
@@ -114,15 +112,13 @@ def test_an_ordinal_within_a_choice_is_no_number() -> None:
         ("Spanish Second Republic", "Spain?", "1931"),
         ("French Second Republic", "France?", "1848"),
     )
-    assert asked is not None
     assert choice_of("Spanish Second Republic", asked, readings) == 0
 
 
 def test_a_chat_finds_the_choices_in_the_message_itself() -> None:
     asked, _ = made("When did Titanic come out?", *TITANIC)
-    assert asked is not None
+    assert asked.numbered == "Which Titanic?\n\n1. the 1997 film\n2. the musical\n3. RMS Titanic"
     read = Clarification.read(asked.numbered)
-    assert read is not None
     assert (read.choices, read.numbered) == (asked.choices, asked.numbered)
 
 

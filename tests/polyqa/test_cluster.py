@@ -14,9 +14,9 @@ import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.batch import answer_many
-from polyqa.cluster import Ray, cluster, on_ray
+from polyqa.cluster import Ray, cluster, for_workers, on_ray
 from polyqa.colbert_index import build_index
-from polyqa.colbert_index.shards import Built, Part, build_shard
+from polyqa.colbert_index.shards import Part, build_shard
 from polyqa.models import Encoder
 
 ray: Any = pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
@@ -79,20 +79,18 @@ def test_what_a_lost_worker_had_is_done_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("running")
-def test_a_worker_that_cannot_start_is_told_in_a_line() -> None:
-    with pytest.raises(PolyqaError, match=r"worker of the cluster cannot start: .*no index here") as caught:  # noqa: SIM117
-        with on_ray(failing, Ray(1), at_once=1):
-            pass
+@pytest.mark.parametrize(
+    ("workers", "message"),
+    [
+        (0, "at least 1 worker"),
+        (1, "worker of the cluster cannot start: .*no index here"),
+        (9, "has 2 CPUs, too few for 9 workers"),
+    ],
+)
+def test_workers_that_cannot_start_are_told_in_a_line(workers: int, message: str) -> None:
+    with pytest.raises(PolyqaError, match=message) as caught, on_ray(failing, Ray(workers), at_once=1):
+        pass
     assert "\n" not in str(caught.value)
-    with pytest.raises(PolyqaError, match="at least 1 worker"):
-        Ray(0)
-
-
-@pytest.mark.usefixtures("running")
-def test_more_workers_than_a_cluster_has_room_for_are_refused() -> None:
-    with pytest.raises(PolyqaError, match="has 2 CPUs, too few for 9 workers"):  # noqa: SIM117
-        with on_ray(failing, Ray(9), at_once=1):
-            pass
 
 
 @pytest.mark.usefixtures("running")
@@ -118,7 +116,7 @@ def test_a_cluster_answers_and_evaluates_as_this_process_does(tmp_path: Path) ->
 def building_and_dying_once(folder: Path) -> Any:
     """Return what builds a shard; the first worker that gets the second one is killed over it."""
 
-    def build(part: Part) -> Built:
+    def build(part: Part) -> int:
         if part.folder.name == "0001" and not (folder / "died").exists():
             (folder / "died").touch()
             os.kill(os.getpid(), signal.SIGKILL)
@@ -157,6 +155,17 @@ def test_a_call_that_fails_is_told_in_a_line_and_ends_the_others() -> None:
             list(workers.map([0, 1, 2, 3, 4, 5, 6, 7]))
         assert "\n" not in str(caught.value)
         assert sorted(workers.map([0, 2, 3, 4])) == [0, 2, 3, 4]
+
+
+def test_paths_travel_as_absolute_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("own/index", "homonyms"):
+        Path(folder).mkdir(parents=True)
+    Path("mine.json").touch()
+    given = {"index": "own/index", "demos": "mine.json", "where": "a = 'b/c'", "passages": 3, "reranker": None}
+    _, travelling, _ = for_workers("rac", given, polyqa.Models())
+    assert travelling == {**given, "index": str(tmp_path / "own/index"), "demos": str(tmp_path / "mine.json")}
+    assert for_workers("rac", {"index": "homonyms"}, polyqa.Models())[1] == {"index": "homonyms"}
 
 
 @pytest.mark.parametrize(

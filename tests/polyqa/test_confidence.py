@@ -22,17 +22,12 @@ def reading(question: str, answer: str, pid: str | None = "film") -> Interpretat
 def test_a_reading_that_its_passage_gives_is_surer_than_one_that_it_does_not(reader: Reader) -> None:
     (good,) = confidence(WHEN, [reading(WHEN, "20 March 1972")], [FILM], reader)
     (other,) = confidence("Who owns the film Solaris?", [reading("Who owns it?", "20 March 1972")], [FILM], reader)
-    assert good is not None
-    assert other is not None
     assert 1 >= good > 0.5 > other >= 0
 
 
 def test_a_name_or_number_that_is_not_in_the_passage_counts_against_it(reader: Reader) -> None:
     asked = ("When did Solaris come out?", "When did Solaris 4 come out?", "When did Stalker come out?")
     right, number, name = (confidence(one, [reading(one, "20 March 1972")], [FILM], reader)[0] for one in asked)
-    assert right is not None
-    assert number is not None
-    assert name is not None
     assert right > number
     assert right > name
 
@@ -54,13 +49,11 @@ def test_of_a_yes_the_words_of_the_question_speak(reader: Reader) -> None:
     assert cited_nowhere is None
     assert other is not None
     (elsewhere,) = confidence("Did Solaris 4 come out in Berlin?", [reading(asked, "Yes")], [FILM], reader)
-    assert elsewhere is not None
     assert elsewhere < 0.5 < yes
 
 
 def test_several_answers_in_one_count_if_one_of_them_stands_there(reader: Reader) -> None:
     (several,) = signs(WHEN, [reading(WHEN, "1971; 20 March 1972")], [FILM], reader)
-    assert several is not None
     assert several.asked > 0
 
 
@@ -78,15 +71,11 @@ def test_names_are_words_with_a_capital_and_figures(question: str, names: list[s
     assert names_and_numbers(question) == names
 
 
-def test_a_genitive_and_an_ending_are_the_same_word() -> None:
-    assert share(["Keller's", "released"], "Anna Keller. The release was late.") == 1
-    assert share(["Falcon", "4"], "Falcon 3 came in 2014.") == 0.5
-
-
 @given(st.lists(st.text(max_size=12), max_size=4), st.text(max_size=40))
-def test_a_share_is_one(names: list[str], text: str) -> None:
+def test_a_share_is_one_where_a_genitive_and_an_ending_are_the_same_word(names: list[str], text: str) -> None:
     assert 0 <= share(names, text) <= 1
     assert share(names, " ".join(names)) == 1
+    assert share(["Keller's", "released"], "Anna Keller. The release was late.") == 1
 
 
 def test_the_weights_are_those_that_were_fitted() -> None:

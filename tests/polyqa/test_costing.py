@@ -69,7 +69,6 @@ def test_settings_reach_the_program() -> None:
 
 def test_money_is_tokens_by_price() -> None:
     found = cost("closed-book", question=QUESTION, lm="openai/big")
-    assert found.dollars is not None
     assert found.dollars.mean == pytest.approx(found.input_tokens.mean * 1e-3 + found.output_tokens.mean * 1e-1)
     assert cost("closed-book", question=QUESTION, lm="openai/unheard-of").dollars is None
 
@@ -81,7 +80,6 @@ def test_each_language_model_has_its_own_price() -> None:
     models = {step.step: step.lm for step in found.steps}
     assert {name for name, lm in models.items() if lm == "openai/small"} == {"classify", "infer", "verify"}
     assert set(models.values()) == {"openai/big", "openai/small"}
-    assert found.dollars is not None
     assert sum(step.dollars or 0.0 for step in found.steps) == pytest.approx(found.dollars.mean)
     assert program.classify.lm is None  # the program is not changed
     assert json.loads(json.dumps(found.to_dict()))["steps"][0]["lm"] in models.values()
@@ -100,7 +98,6 @@ def test_no_language_model_of_a_predictor_is_asked() -> None:
 
 def test_an_estimate_multiplies_one_question() -> None:
     each = cost("closed-book", question=QUESTION, lm="openai/big")
-    assert each.dollars is not None
     said = str(Estimate(100, each))
     assert said == (
         f"100 runs of the program, about 100 calls, {100 * each.input_tokens.mean:,.0f} + "

@@ -45,7 +45,6 @@ def test_the_configured_language_model_answers(server: Server, tmp_path: Path) -
         run = polyqa.evaluate(
             "rac", load_questions("homonyms/dev", limit=1), models=polyqa.Models(judge=None), folder=tmp_path / "run"
         )
-        assert run.settings is not None
         assert run.settings.lm == "openai/mine"
         assert len(server.requests) > asked
         assert polyqa.Models().answering().model == "openai/mine"

@@ -68,8 +68,6 @@ def test_by_name_or_made_beforehand_it_is_the_same_program(evaluate: Evaluate, t
     """Values count as what the program takes them for: a text that is a number is one."""
     by_name = evaluate("diva", folder=tmp_path / "1", passages="4", reranker=None)
     made = evaluate(polyqa.load("diva", passages=4), folder=tmp_path / "2")
-    assert by_name.settings is not None
-    assert made.settings is not None
     assert (by_name.settings.program, made.settings.program) == ("diva", "DIVA")
     assert by_name.settings.program_state == made.settings.program_state
 
@@ -77,7 +75,6 @@ def test_by_name_or_made_beforehand_it_is_the_same_program(evaluate: Evaluate, t
 def test_a_run_says_where_its_questions_come_from(evaluate: Evaluate, tmp_path: Path) -> None:
     asked = polyqa.Questions("homonyms", split="test", limit=1, seed=3)
     run = evaluate("closed-book", asked)
-    assert run.settings is not None
     assert run.settings.questions.startswith("homonyms (test), 1 question (")
     assert run_name("closed-book", asked, "openai/x", "a/b.json") == "closed-book--homonyms--openai-x--b"
     assert run_name("compiled/mine", "a/b.json") == "compiled-mine--b"

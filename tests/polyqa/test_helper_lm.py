@@ -25,6 +25,7 @@ KEY = "sk-helper-secret"
 TITANIC = "When did Titanic come out?"
 WITHOUT = {"closed-book", "rac", "query-refinement", "madam-rag"}
 NAMES = [name for name in REGISTRY if not needs_questions(name)]
+SETS = polyqa.Sets(train=load_questions("homonyms/train")[:2], dev=load_questions("homonyms/dev")[:2])
 
 
 def keyless(folder: Path) -> bool:
@@ -127,14 +128,13 @@ def test_compiling_keeps_it(helper: tuple[dspy.LM, Watching], tmp_path: Path) ->
         made = polyqa.compile(
             "diva",
             recipe=recipe,
-            sets=polyqa.Sets(train=load_questions("homonyms/train")[:2], dev=load_questions("homonyms/dev")[:2]),
+            sets=SETS,
             out=tmp_path / "made",
             models=polyqa.Models(
                 polyqa.language_model(f"openai/{uuid.uuid4().hex}", api_base=answering.base), helper_lm=lm
             ),
             budget=Budget(threads=2),
         )
-    assert made is not None
     assert set(own_lms(made.compiled.program)) == {"classify", "infer", "verify"}
     assert helping.fields == {"ambiguity_types", "reason", "pseudo_interpretations", "answered"}
     assert engine.fields == {"answer", "interpretations"}
@@ -149,7 +149,7 @@ def test_a_recipe_that_swaps_the_language_model_is_refused(helper: tuple[dspy.LM
         polyqa.compile(
             "diva",
             recipe=Recipe(name="simba", optimizer="SIMBA", settings={"bsize": 2}),
-            sets=polyqa.Sets(train=load_questions("homonyms/train")[:2], dev=load_questions("homonyms/dev")[:2]),
+            sets=SETS,
             out=tmp_path / "made",
             models=polyqa.Models(helper[0], helper_lm=helper[0]),
         )

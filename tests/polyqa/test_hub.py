@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from command_line import Printed, Run
 from hub_server import TOKEN, Answer, Hub, serve_hub
 from refusals import told
 
@@ -51,6 +51,11 @@ def shipped() -> dict[str, bytes]:
     return {name: (compiled_home() / "rac-homonyms-local" / name).read_bytes() for name in NAMES}
 
 
+def copied(to: Path) -> Path:
+    """Copy an artifact into a new folder of one's own."""
+    return Path(shutil.copytree(compiled_home() / "rac-homonyms-local", to))
+
+
 def front(readme: bytes) -> dict[str, Any]:
     data: dict[str, Any] = yaml.safe_load(readme.decode().split("---\n")[1])
     return data
@@ -77,8 +82,7 @@ def test_an_artifact_goes_there_and_comes_back(hub: Hub, tmp_path: Path) -> None
 
 
 def test_a_report_and_code_are_neither_pushed_nor_pulled(hub: Hub, tmp_path: Path) -> None:
-    own = tmp_path / "own"
-    shutil.copytree(compiled_home() / "rac-homonyms-local", own)
+    own = copied(tmp_path / "own")
     (own / "report.html").write_text("<!DOCTYPE html><script>alert(1)</script>")
     pushed = polyqa.push(own, REPO)
     assert sorted(hub.files("model", REPO, pushed.commit)) == [".gitattributes", *NAMES]
@@ -91,7 +95,7 @@ def test_a_report_and_code_are_neither_pushed_nor_pulled(hub: Hub, tmp_path: Pat
 
 
 def test_the_scores_of_its_questions_go_along_and_are_checked(hub: Hub, tmp_path: Path) -> None:
-    own = Path(shutil.copytree(compiled_home() / "rac-homonyms-local", tmp_path / "own"))
+    own = copied(tmp_path / "own")
     scores = SetScores(ids=["q1"], before={"rouge_l": [0.1]}, after={"rouge_l": [None]})
     (own / "scores.json").write_text(QuestionScores(test=scores).to_text())
     polyqa.push(own, REPO)
@@ -109,17 +113,17 @@ def test_what_was_pulled_can_be_pushed_again_with_one_front(hub: Hub) -> None:
     assert readme.count(b"\nlibrary_name:") == 1
 
 
-@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+RECORDS = list(json.loads(questions_path("dev").read_text())["dev"].items())[:4]
+TEXTS = {
+    ".json": json.dumps(dict(RECORDS)),
+    ".jsonl": "".join(json.dumps({"id": id, **record}) + "\n" for id, record in RECORDS),
+}
+
+
+@pytest.mark.parametrize("suffix", TEXTS)
 def test_questions_go_there_and_come_back(hub: Hub, tmp_path: Path, suffix: str) -> None:
-    records = json.loads(questions_path("dev").read_text())
-    records = list(records.get("dev", records).items())[:4]
     file = tmp_path / f"mine{suffix}"
-    text = (
-        json.dumps(dict(records))
-        if suffix == ".json"
-        else "".join(json.dumps({"id": k, **v}) + "\n" for k, v in records)
-    )
-    file.write_text(text)
+    file.write_text(TEXTS[suffix])
     pushed = polyqa.push(file, "tester/asked")
     assert "/datasets/tester/asked" in pushed.url
     assert b"4 questions" in hub.files("dataset", "tester/asked")["README.md"]
@@ -128,10 +132,8 @@ def test_questions_go_there_and_come_back(hub: Hub, tmp_path: Path, suffix: str)
 
 
 def test_a_file_of_several_splits_is_a_question_set(hub: Hub, tmp_path: Path) -> None:
-    records = json.loads(questions_path("dev").read_text())
-    records = list(records.get("dev", records).items())[:4]
     file = tmp_path / "both.json"
-    file.write_text(json.dumps({"train": dict(records[:3]), "dev": dict(records[3:])}))
+    file.write_text(json.dumps({"train": dict(RECORDS[:3]), "dev": dict(RECORDS[3:])}))
     polyqa.push(file, "tester/asked")
     assert b"4 questions" in hub.files("dataset", "tester/asked")["README.md"]
     pulled = polyqa.pull("tester/asked", questions=True)
@@ -199,10 +201,6 @@ def state(change: Callable[[Any], None]) -> bytes:
     return json.dumps(data).encode()
 
 
-def _lm(data: Any) -> None:
-    next(iter(data.values()))["lm2"] = {"api_base": "http://example.com"}
-
-
 @pytest.mark.parametrize(
     ("files", "why"),
     [
@@ -215,7 +213,7 @@ def _lm(data: Any) -> None:
         ({"card.json": card(api_base="http://example.com")}, "is not a card"),
         ({"program.json": b"NaN"}, "is not JSON"),
         ({"program.json": b"{}"}, "is not a saved"),
-        ({"program.json": state(_lm)}, "is damaged"),
+        ({"program.json": state(lambda data: data["clarify"].update(lm2={"api_base": "http://a.b"}))}, "is damaged"),
         ({"program.json": state(dict.clear)}, "is not a saved"),
     ],
 )
@@ -234,21 +232,15 @@ def test_questions_that_are_none_are_not_taken(hub: Hub, content: bytes) -> None
     assert not Path("rac").exists()
 
 
-def only(name: str, change: Callable[[Answer], Answer]) -> Callable[[str, Answer], Answer]:
-    return lambda path, answer: change(answer) if path.endswith(name) else answer
+def listed(of_all: dict[str, Any], of_each: dict[str, Any]) -> Callable[[Answer], Answer]:
+    """Return what changes the listing of a repository, and of each of its files."""
 
-
-def _listed(change: Callable[[dict[str, Any]], object]) -> Callable[[Answer], Answer]:
     def changed(answer: Answer) -> Answer:
-        data = json.loads(answer[1])
-        change(data)
+        data = json.loads(answer[1]) | of_all
+        data["siblings"] = [one | of_each for one in data["siblings"]]
         return answer[0], json.dumps(data).encode(), answer[2]
 
     return changed
-
-
-def _sizes(size: Any) -> Callable[[dict[str, Any]], object]:
-    return lambda data: [one.update(size=size) for one in data["siblings"]]
 
 
 REACHED = "cannot be reached, or does not answer as the hub does"
@@ -259,9 +251,9 @@ REACHED = "cannot be reached, or does not answer as the hub does"
     [
         ("card.json", lambda answer: (200, answer[1][:99], {**answer[2], "Content-Length": "999"}), REACHED),
         ("card.json", lambda answer: (403, b"", {}), "refused to pull"),
-        ("revision/main", _listed(_sizes(10**12)), "larger than"),
-        ("revision/main", _listed(_sizes("many")), REACHED),
-        ("revision/main", _listed(lambda data: data.update(sha="../../etc")), REACHED),
+        ("revision/main", listed({}, {"size": 10**12}), "larger than"),
+        ("revision/main", listed({}, {"size": "many"}), REACHED),
+        ("revision/main", listed({"sha": "../../etc"}, {}), REACHED),
         ("revision/main", lambda answer: (200, b"<html>Log in to the hotel</html>", {}), REACHED),
         ("revision/main", lambda answer: (500, b"oops", {}), "could not pull"),
     ],
@@ -270,7 +262,7 @@ def test_what_comes_otherwise_than_listed_is_not_taken(
     hub: Hub, name: str, change: Callable[[Answer], Answer], why: str
 ) -> None:
     hub.commit("model", REPO, shipped())
-    hub.twist = only(name, change)
+    hub.twist = lambda path, answer: change(answer) if path.endswith(name) else answer
     assert why in told(lambda: polyqa.pull(REPO))
     assert not Path("rac").exists()
 
@@ -284,27 +276,26 @@ def test_names_that_are_none_are_told(hub: Hub, repo: str) -> None:
 
 @pytest.mark.parametrize(
     ("token", "why"),
-    [(TOKEN, "There is no tester/nothing"), (None, "There is no tester/nothing"), ("hf_wrong", "refused to pull")],
+    [(TOKEN, "There is no tester/nothing"), ("", "There is no tester/nothing"), ("hf_wrong", "refused to pull")],
 )
-def test_what_is_not_there_is_told(hub: Hub, monkeypatch: pytest.MonkeyPatch, token: str | None, why: str) -> None:
-    if token is None:
-        monkeypatch.delenv("HF_TOKEN")
-    else:
-        monkeypatch.setenv("HF_TOKEN", token)
+@pytest.mark.usefixtures("hub")
+def test_what_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, token: str, why: str) -> None:
+    monkeypatch.setenv("HF_TOKEN", token)
     assert why in told(lambda: polyqa.pull("tester/nothing"))
 
 
-@pytest.mark.parametrize("token", [None, "hf_wrong"])
-def test_who_may_not_push_is_told(hub: Hub, monkeypatch: pytest.MonkeyPatch, token: str | None) -> None:
-    if token is None:
-        monkeypatch.delenv("HF_TOKEN")
-    else:
-        monkeypatch.setenv("HF_TOKEN", token)
-    message = told(lambda: polyqa.push("rac-homonyms-local", REPO))
-    assert "log in with hf auth login" in message
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    assert "refused to push strangers/rac (403)" in told(lambda: polyqa.push("rac-homonyms-local", "strangers/rac"))
-    assert not (hub.root / "model" / "strangers").exists()
+@pytest.mark.parametrize(
+    ("token", "repo", "why"),
+    [
+        ("", REPO, "log in with hf auth login"),
+        ("hf_wrong", REPO, "log in with hf auth login"),
+        (TOKEN, "strangers/rac", "refused to push strangers/rac (403)"),
+    ],
+)
+def test_who_may_not_push_is_told(hub: Hub, monkeypatch: pytest.MonkeyPatch, token: str, repo: str, why: str) -> None:
+    monkeypatch.setenv("HF_TOKEN", token)
+    assert why in told(lambda: polyqa.push("rac-homonyms-local", repo))
+    assert not (hub.root / "model").exists()
 
 
 def test_no_network_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -318,9 +309,7 @@ def test_no_network_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 def test_what_cannot_be_pushed_is_told_before_anything_is_sent(hub: Hub, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.json").write_text("[]")
-    broken = tmp_path / "broken"
-    shutil.copytree(compiled_home() / "rac-homonyms-local", broken)
-    (broken / "program.json").write_text("{}")
+    (copied(tmp_path / "broken") / "program.json").write_text("{}")
     for what, why in {
         "nothing": "There is nothing to push",
         "empty": "There is nothing to push",
@@ -337,13 +326,16 @@ def test_what_cannot_be_pushed_is_told_before_anything_is_sent(hub: Hub, tmp_pat
 
 def test_a_link_in_an_artifact_sends_no_file_of_the_users(hub: Hub, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("the key")
-    shutil.copytree(compiled_home() / "rac-homonyms-local", tmp_path / "linked")
-    (tmp_path / "linked" / "README.md").unlink()
-    (tmp_path / "linked" / "README.md").symlink_to(tmp_path / "secret")
+    linked = copied(tmp_path / "linked")
+
+    def link(name: str, to: Path) -> None:
+        (linked / name).unlink()
+        (linked / name).symlink_to(to)
+
+    link("README.md", tmp_path / "secret")
     polyqa.push("linked", REPO)
     assert b"the key" not in hub.files("model", REPO)["README.md"]
-    (tmp_path / "linked" / "card.json").unlink()
-    (tmp_path / "linked" / "card.json").symlink_to(compiled_home() / "rac-homonyms-local" / "card.json")
+    link("card.json", compiled_home() / "rac-homonyms-local" / "card.json")
     assert "is no regular file" in told(lambda: polyqa.push("linked", REPO))
 
 
@@ -381,22 +373,13 @@ def test_a_hub_that_is_silent_is_not_waited_for(hub: Hub, monkeypatch: pytest.Mo
     assert not Path("other").exists()
 
 
-def test_the_commands(hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from polyqa.cli.app import main
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["polyqa", *words])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        captured = capsys.readouterr()
-        return int(stop.value.code or 0), captured.out, captured.err
-
-    code, out, _ = run("push", "rac-homonyms-local", REPO, "--private")
+def test_the_commands(hub: Hub, printed: Printed, run: Run) -> None:
+    pushed = printed("push", "rac-homonyms-local", REPO, "--private")
     commit = hub.commit_of("model", REPO, "main")
-    assert (code, out) == (0, f"pushed compiled program: {hub.base}/{REPO}, commit {commit}\n")
-    code, out, _ = run("pull", REPO, "--to", "here", "--revision", str(commit))
-    assert (code, out) == (0, f"pulled compiled program: here, commit {commit}\n")
+    assert pushed == f"pushed compiled program: {hub.base}/{REPO}, commit {commit}\n"
+    pulled = printed("pull", REPO, "--to", "here", "--revision", commit)
+    assert pulled == f"pulled compiled program: here, commit {commit}\n"
     code, out, err = run("pull", REPO, "--to", "here")
-    assert (code, out) == (2, "")
-    assert re.fullmatch(r"polyqa: here is there already: .*\n", err)
-    assert run("pull", REPO, "--to", "here", "--overwrite")[0] == 0
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("polyqa: here is there already: ")
+    printed("pull", REPO, "--to", "here", "--overwrite")

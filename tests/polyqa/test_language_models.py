@@ -58,7 +58,6 @@ def test_every_model_is_recorded_under_its_own_name(tmp_path: Path) -> None:
     with serve(ScriptedEngine(lambda text: "hello", given=last_message)) as server:
         models = Models(lm=f"{PLAIN}@{server.base}", helper_lm=f"openai/h@{server.base}", settings=settings)
         for lm in (models.answering(), models.helping(), judge_model(f"openai/j@{server.base}", settings)):
-            assert lm is not None
             assert lm("hi") == ["hello"]
     replayed = language_model(f"recorded/{path}@{PLAIN}")
     assert replayed("hi") == ["hello"]

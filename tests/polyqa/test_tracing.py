@@ -8,20 +8,20 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
 from openai_server import Wire, serve
+from serving import QuietHandler, serving
 
 import polyqa
 from polyqa.base.errors import PolyqaError
@@ -35,12 +35,11 @@ QUESTION = "When did Titanic come out?"
 SECRET = "sk-very-secret-0123456789"
 
 
-class Collector(ThreadingHTTPServer):
+@dataclass
+class Collector:
     """OpenTelemetry's collector, as far as traces go."""
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.bodies: list[bytes] = []
+    bodies: list[bytes] = field(default_factory=list)
 
     @property
     def spans(self) -> list[Any]:
@@ -50,29 +49,31 @@ class Collector(ThreadingHTTPServer):
         every = [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
         return [s for one in every for r in one.resource_spans for scope in r.scope_spans for s in scope.spans]
 
+    @property
+    def roots(self) -> list[Any]:
+        return [span for span in self.spans if not span.parent_span_id]
 
-class _Handler(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        assert isinstance(self.server, Collector)
-        assert self.path == "/v1/traces"
-        self.server.bodies.append(gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body)
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        pass
+    @property
+    def text(self) -> str:
+        return b"".join(self.bodies).decode(errors="replace")
 
 
 @pytest.fixture
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
-    with Collector() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_address[1]}/v1/traces"
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", address)
-        yield server
-        server.shutdown()
+    collector = Collector()
+
+    class Handler(QuietHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            assert self.path == "/v1/traces"
+            collector.bodies.append(gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body)
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    with serving(Handler) as base:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", f"{base}/v1/traces")
+        yield collector
 
 
 def attributes(span: Any) -> dict[str, Any]:
@@ -125,10 +126,9 @@ def test_questions_at_once_are_a_trace_each_in_threads_and_in_a_loop(collector: 
         with ThreadPoolExecutor(2) as pool:
             for question in (QUESTION, "What is Mercury?"):
                 pool.submit(copy_context().run, lambda q=question: polyqa.ask(q, program=program))
-    roots = [span for span in collector.spans if not span.parent_span_id]
-    assert [span.name for span in roots] == ["DIVA"] * 4
-    assert len({span.trace_id for span in roots}) == 4
-    for root in roots:
+    assert [span.name for span in collector.roots] == ["DIVA"] * 4
+    assert len({span.trace_id for span in collector.roots}) == 4
+    for root in collector.roots:
         own = [span for span in collector.spans if span.trace_id == root.trace_id]
         assert len(own) > 8
         assert {span.parent_span_id for span in own} <= {b"", *(span.span_id for span in own)}
@@ -144,10 +144,9 @@ def test_an_error_ends_its_trace_and_no_key_is_sent(collector: Collector) -> Non
         hidden = {"Authorization": f"Bearer {SECRET}"}
         lm = polyqa.language_model("openai/m", api_base=server.base, api_key=SECRET, extra_headers=hidden, cache=False)
         polyqa.ask(QUESTION, program="rac", lm=lm)
-    roots = [span for span in collector.spans if not span.parent_span_id]
-    assert [span.status.code for span in roots] == [2, 1]
-    assert SECRET not in b"".join(collector.bodies).decode(errors="replace")
-    assert b"openai/m" in b"".join(collector.bodies)
+    assert [span.status.code for span in collector.roots] == [2, 1]
+    assert SECRET not in collector.text
+    assert "openai/m" in collector.text
 
 
 def test_a_key_that_an_error_repeats_is_not_sent(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,10 +161,9 @@ def test_a_key_that_an_error_repeats_is_not_sent(collector: Collector, monkeypat
         lm = polyqa.language_model("openai/m", api_base=server.base, api_key=SECRET, retries=0, cache=False)
         with pytest.raises(Exception, match="Wrong key"):
             polyqa.ask(QUESTION, program="rac", lm=lm)
-    sent = b"".join(collector.bodies).decode(errors="replace")
-    assert "Wrong key: [key] or [key]" in sent
-    assert SECRET not in sent
-    assert other not in sent
+    assert "Wrong key: [key] or [key]" in collector.text
+    assert SECRET not in collector.text
+    assert other not in collector.text
 
 
 def test_the_base_address_of_a_collector_is_enough(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,9 +183,8 @@ def test_a_protocol_that_cannot_be_had_is_told_at_once(
     protocol: str, message: str, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
-    with pytest.raises(PolyqaError, match=message):  # noqa: SIM117
-        with traced("otel"):
-            pytest.fail("it began")
+    with pytest.raises(PolyqaError, match=message), traced("otel"):
+        pytest.fail("it began")
 
 
 def test_nothing_is_sent_outside_the_block_and_the_settings_are_as_before(collector: Collector) -> None:
@@ -219,62 +216,64 @@ def test_an_address_that_is_none_is_told_before_anything_is_asked(
     address: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", raising=False)
-    with pytest.raises(PolyqaError, match=message) as caught:  # noqa: SIM117
-        with traced(address):
-            pytest.fail("it began")
+    with pytest.raises(PolyqaError, match=message) as caught, traced(address):
+        pytest.fail("it began")
     assert "\n" not in str(caught.value)
 
 
 def test_another_server_is_told_from_mlflow() -> None:
-    with serve(embedded_engine()) as other, pytest.raises(PolyqaError, match="is no MLflow server, or refuses"):  # noqa: SIM117
-        with traced(other.base.removesuffix("/v1")):
-            pytest.fail("it began")
+    with (
+        serve(embedded_engine()) as other,
+        pytest.raises(PolyqaError, match="is no MLflow server, or refuses"),
+        traced(other.base.removesuffix("/v1")),
+    ):
+        pytest.fail("it began")
 
 
+@dataclass
 class Mlflow:
     """A real server with SQLite."""
 
-    def __init__(self, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        self.address = f"http://127.0.0.1:{self.port}"
-        command = [sys.executable, "-m", "mlflow", "server", "--workers", "1"]
-        command += ["--backend-store-uri", f"sqlite:///{folder}/m.db"]
-        command += ["--artifacts-destination", str(folder / "artifacts"), "--port", str(self.port)]
-        quick = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
-        found = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it starts uvicorn by its name
-        self.process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env={**os.environ, **quick, "PATH": found},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-    def wait(self) -> None:
-        end = time.monotonic() + 120
-        while time.monotonic() < end:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return
-            except OSError:
-                time.sleep(0.2)
-        raise TimeoutError
+    address: str
+    process: subprocess.Popen[bytes]
 
     def stop(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
 
 @contextmanager
 def running(folder: Path) -> Iterator[Mlflow]:
-    server = Mlflow(folder)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--port", str(port)]
+    command += ["--backend-store-uri", f"sqlite:///{folder}/m.db"]
+    command += ["--artifacts-destination", str(folder / "artifacts")]
+    quick = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    found = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # it starts uvicorn by its name
+    environment = {**os.environ, **quick, "PATH": found}
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+    server = Mlflow(f"http://127.0.0.1:{port}", subprocess.Popen(command, cwd=folder, env=environment, **quiet))
     try:
-        server.wait()
+        until(lambda: connects(port))
         yield server
     finally:
         server.stop()
+
+
+def connects(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, for at most two minutes."""
+    end = time.monotonic() + 120
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.1)
+    assert holds()
 
 
 @pytest.fixture(scope="module")
@@ -330,7 +329,7 @@ def test_a_collector_and_a_server_get_both_and_the_experiment_is_as_before(
     found = client.get_experiment_by_name("both")
     assert found is not None
     assert len(client.search_traces([found.experiment_id])) == 1
-    assert len([span for span in collector.spans if not span.parent_span_id]) == 1
+    assert len(collector.roots) == 1
     with mlflow.start_run() as run:
         assert run.info.experiment_id == own
 
@@ -350,9 +349,7 @@ def test_a_run_that_is_terminated_is_told_so(mlflow_server: Mlflow, tmp_path: Pa
     command += ["--mlflow", mlflow_server.address, "--runs", str(tmp_path)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
-            end = time.monotonic() + 120
-            while status() != "RUNNING" and process.poll() is None and time.monotonic() < end:
-                time.sleep(0.1)
+            until(lambda: status() == "RUNNING" or process.poll() is not None)
             process.terminate()
             _, error = process.communicate(timeout=60)
         finally:
@@ -389,7 +386,6 @@ def test_a_server_that_goes_away_costs_no_answer(tmp_path: Path) -> None:
         with traced(mlflow_server.address):
             polyqa.ask(QUESTION, program=program)
             mlflow_server.stop()
-            mlflow_server.process = subprocess.Popen([sys.executable, "-c", ""], start_new_session=True)
             questions = polyqa.Questions("homonyms/dev", limit=2)
             run = polyqa.evaluate(program, questions, models=polyqa.Models(judge=None), folder=tmp_path / "run")
     assert run.failed == 0

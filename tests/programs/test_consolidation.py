@@ -24,11 +24,8 @@ def test_two_groups_and_a_stray_reading() -> None:
     assert found.outliers == (6,)
 
 
-def test_ten_wordings_of_one_reading_come_back_as_one() -> None:
+def test_wordings_of_one_reading_come_back_as_one_equal_ones_with_the_first_as_medoid() -> None:
     assert [len(c) for c in consolidate(around(0, 0.15, 10, 4)).clusters] == [10]
-
-
-def test_equal_readings_keep_the_first_as_medoid() -> None:
     found = consolidate(np.repeat(np.eye(4)[:2], 3, axis=0))
     assert [cluster[0] for cluster in found.clusters] == [0, 3]
 

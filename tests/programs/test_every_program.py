@@ -150,13 +150,19 @@ def test_knn_demos_are_shown_and_survive_saving(
 ) -> None:
     program, question = make(name), questions(name)[0]
     bare = prompts(program, question, embedded)
-    set_knn_demos(program, label_demos(program, training(name)), k=1)
+    demos = label_demos(program, training(name))
+    set_knn_demos(program, demos, k=1)
     before = prompts(program, question, embedded)
     assert before != bare
     assert {len(json.loads(messages)) for messages in before} <= {2, 4}, "at most one demo a call"
     program.save(tmp_path / "program.json")
     loaded = make(name, demos=tmp_path / "program.json")
     assert prompts(loaded, question, embedded) == before
+    if hasattr(program, "clarify"):  # lean puts calls together, so paper has other predictors
+        filled = {"clarify", "verify"} if hasattr(program, "verify") else {"clarify"}
+        assert filled <= {predictor for predictor, own in demos.items() if own}
+        with pytest.raises(PolyqaError):
+            make(name, preset="paper", demos=tmp_path / "program.json")
 
 
 @pytest.mark.parametrize(
@@ -180,13 +186,15 @@ def test_knn_demos_are_shown_and_survive_saving(
         ("verdict", {"strictness": "lax"}),
         ("verdict", {"readings": 0}),
         ("auto", {"rule": "sometimes"}),
+        ("spanwise", {"certainty": -0.1}),
+        ("spanwise", {"certainty": 1.1}),
     ],
 )
 def test_impossible_settings_are_refused_with_their_name(name: str, given: dict[str, Any], make: Make) -> None:
     with pytest.raises(PolyqaError, match=next(iter(given))):
         make(name, **given)
     made = make(name)
-    parts = [getattr(made, part) for part in ("retriever", "reranker", "asked") if getattr(made, part, None)]
+    parts = [getattr(made, part) for part in ("retriever", "reranker", "asked", "reader") if getattr(made, part, None)]
     with pytest.raises(ValueError, match=next(iter(given))):
         PROGRAMS[name](*parts, encoder=made.encoder, **given)
 

@@ -16,7 +16,7 @@ from polyqa.lm.recorder import recording
 from polyqa.models import Encoder
 from polyqa.programs import KNNPredict, set_knn_demos
 from polyqa.programs.knn import without_passages
-from polyqa.signatures import AnswerClosedBook, ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
+from polyqa.signatures import AnswerClosedBook, ClarifyQuestion, ExtractInterpretations
 
 ASKED = "Who won the 1998 football world cup?"
 POOL = [
@@ -288,22 +288,6 @@ def test_who_cannot_pick_demos_is_refused_before_anything_is_changed(encoder: En
     with pytest.raises(PolyqaError, match=r"Answering\.recall has no encoder"):
         set_knn_demos(bare, {"recall": POOL}, 2)
     assert bare.recall.demos == []
-
-
-def test_a_demo_with_interpretations_as_input_survives_saving(encoder: Encoder, tmp_path: Path) -> None:
-    program = KNNPredict(WriteLongFormAnswer, encoder=encoder)
-    demos = [{"passages": ["One | 1"], "interpretations": READINGS, **demo} for demo in POOL]
-    program.demos, loaded = demos, KNNPredict(WriteLongFormAnswer, encoder=encoder)
-    program.set_k(3)
-    program.save(tmp_path / "write.json")
-    loaded.load(tmp_path / "write.json")
-    seen = []
-    for each in (program, loaded):
-        with sent() as messages:
-            each(question=ASKED, passages=["A | b"], interpretations=READINGS)
-        seen.append(messages)
-    assert seen[0] == seen[1]
-    assert "null" not in str(seen[0])
 
 
 def test_a_brief_predictor_shows_the_shortest_passages_alone(encoder: Encoder) -> None:

@@ -1,7 +1,6 @@
 """The lean preset: the same said in fewer calls that wait for each other less."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import dspy
@@ -9,10 +8,7 @@ import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 from usual_replies import USUAL
 
-from polyqa.base.errors import PolyqaError
 from polyqa.lm.recorder import recording
-from polyqa.optimizers.labels import label_demos
-from polyqa.programs import set_knn_demos
 from polyqa.programs.registry import REGISTRY, most_calls
 
 NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
@@ -20,10 +16,9 @@ TITANIC = ("When did Titanic come out?", "Who wrote Dune?", NONSENSE)
 BRIDGE = ("When was Tower Bridge opened?", "Which river does Tower Bridge cross?", NONSENSE)
 QUESTIONS = {**dict.fromkeys(("rac", "jpr", "crag", "diva", "dtv", "auto"), TITANIC), "sixpaq": BRIDGE}
 Make = Callable[..., Any]
-every_program = pytest.mark.parametrize("name", QUESTIONS)
 
 
-@every_program
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_lean_says_what_the_paper_s_calls_say_in_fewer(name: str, make: Make, embedded: dspy.LM) -> None:
     paper, lean = make(name, preset="paper"), make(name, preset="lean")
     spared = 0
@@ -42,18 +37,6 @@ def test_lean_says_what_the_paper_s_calls_say_in_fewer(name: str, make: Make, em
         assert len(few.calls) <= most
         spared += len(many.calls) - len(few.calls)
     assert spared > 0
-
-
-@every_program
-def test_demos_fill_every_call_and_fit_no_other_preset(name: str, make: Make, training: Make, tmp_path: Path) -> None:
-    program = make(name, preset="lean")
-    demos = label_demos(program, training(name))
-    filled = {"clarify", *(("verify",) if name in ("diva", "dtv", "auto") else ())}
-    assert filled <= {predictor for predictor, own in demos.items() if own}
-    set_knn_demos(program, demos, k=1)
-    program.save(tmp_path / "program.json")
-    with pytest.raises(PolyqaError):
-        make(name, preset="paper", demos=tmp_path / "program.json")
 
 
 def test_auto_writes_again_what_a_reading_is_taken_from(make: Make) -> None:

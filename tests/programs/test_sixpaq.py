@@ -139,10 +139,7 @@ def test_the_engine_keeps_near_questions_of_the_asked_kind_each_answer_once(enco
     assert select_questions(prompt("Who opened Tower Bridge?", CANDIDATES), models) == {"kept": [2]}
     assert select_questions(prompt("How tall is a giraffe?", CANDIDATES), models) == {"kept": []}
     assert select_questions(prompt(QUESTION, []), models) == {"kept": []}
-
-
-def test_demos_move_how_near_a_question_must_be(encoder: Encoder) -> None:
-    models = Models(encoder, Reader())
+    # Demos move how near a question must be.
     shown = "\n".join(f"[{n}] «{text}»" for n, text in enumerate(CANDIDATES, 1))
     everything = Demo({"question": QUESTION, "candidates": shown}, {"kept": "[1, 2, 3, 4, 5]"})
     nothing = Demo({"question": QUESTION, "candidates": shown}, {"kept": "[]"})

@@ -98,26 +98,19 @@ def test_the_first_field_that_differs_stands_behind_the_title() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("title", "fields"),
     [
-        ({}, {}),
-        ({"product": "Heron"}, {}),  # nothing is known of the other
-        ({"product": "Heron"}, {"product": "Heron"}),
-        ({"row": 1}, {"row": 2}),
-        ({"source": "a.md", "section": "Use", "page": 1}, {"source": "b.md", "section": "Care", "page": 2}),
-        ({"url": "https://example.org/1"}, {"url": "https://example.org/2"}),
-        ({"summary": "x" * 41}, {"summary": "y"}),
-        ({"product": ""}, {"product": "Falcon"}),
+        ("Pump", [{}, {}]),
+        ("Pump", [{"product": "Heron"}, {}]),  # nothing is known of the other
+        ("Pump", [{"product": "Heron"}, {"product": "Heron"}]),
+        ("Pump", [{"product": "Heron"}, {"product": "Falcon"}, {"kind": "manual"}]),  # one of them lacks the field
+        ("Pump", [{"row": 1}, {"row": 2}]),
+        ("Pump", [{"source": "a.md", "section": "Use", "page": 1}, {"source": "b.md", "section": "Care", "page": 2}]),
+        ("Pump", [{"url": "https://example.org/1"}, {"url": "https://example.org/2"}]),
+        ("Pump", [{"summary": "x" * 41}, {"summary": "y"}]),
+        ("Pump", [{"product": ""}, {"product": "Falcon"}]),
+        ("", [{"product": "Heron"}, {"product": "Falcon"}]),  # without a title there is no namesake
     ],
 )
-def test_what_tells_nothing_apart_is_not_shown(one: dict[str, Any], other: dict[str, Any]) -> None:
-    assert told(("Pump", one), ("Pump", other)) == ["Pump", "Pump"]
-
-
-def test_a_field_that_one_of_them_lacks_tells_nothing() -> None:
-    fields = {"product": "Heron"}, {"product": "Falcon"}, {"kind": "manual"}
-    assert told(*(("Pump", of) for of in fields)) == ["Pump"] * 3
-
-
-def test_without_a_title_there_is_no_namesake() -> None:
-    assert told(("", {"product": "Heron"}), ("", {"product": "Falcon"})) == ["", ""]
+def test_what_tells_nothing_apart_is_not_shown(title: str, fields: list[dict[str, Any]]) -> None:
+    assert told(*((title, of) for of in fields)) == [title] * len(fields)

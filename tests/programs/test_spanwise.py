@@ -1,18 +1,15 @@
 """Each span is judged on its own; what is told, and how."""
 
-import asyncio
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
+from probable_engine import ProbableEngine, probable_lm
 from scripted_engine import ScriptedEngine, scripted_lm
 
 from polyqa.base.values import Passage
 from polyqa.extractive.prompt import Prompt
-from polyqa.lm.client import RecentLM
 from polyqa.lm.probabilities import gives_probabilities, probability_of_yes
 from polyqa.metrics.gold import Question, Reading
 from polyqa.models.spans import Reading as Marks
@@ -153,20 +150,6 @@ def test_an_answer_is_told_once() -> None:
     assert [(one.answer, one.pid) for one in result.interpretations] == [("April 1953", "film")]
 
 
-def test_awaited_it_says_the_same() -> None:
-    async def awaited() -> dspy.Prediction:
-        with dspy.context(lm=scripted_lm(replying(BOTH, TOLD))):
-            return await program(FILM, SHIP).acall(question=QUESTION)
-
-    assert asyncio.run(awaited()).toDict() == asked(program(FILM, SHIP), replying(BOTH, TOLD)).toDict()
-
-
-@pytest.mark.parametrize("certainty", [-0.1, 1.1])
-def test_certainty_is_a_probability(certainty: float) -> None:
-    with pytest.raises(ValueError, match="certainty"):
-        program(FILM, certainty=certainty)
-
-
 def test_a_probability_rises_with_each_sign() -> None:
     low, high = Finding(FILM, 0, "1953", 0.7, -3.0), Finding(FILM, 0, "1953", 1.0, 3.0)
     assert 0 < low.probability(0.2) < low.probability(0.9) < high.probability(0.9) < high.probability(1.0) < 1
@@ -180,35 +163,19 @@ def test_other_passages_with_the_same_answer_make_a_copied_one_likelier() -> Non
     assert Finding(FILM, 0, "1953", 1.0, 0.0, 3).probability(0.5) == Finding(FILM, 0, "1953", 1.0, 0.0).probability(0.5)
 
 
-class Sure:
-    """Says Yes with a probability that depends on the finding, and tells it."""
+def sure(yes: Callable[[str], float]) -> ProbableEngine:
+    """Say Yes with a probability that depends on the finding, and tell it."""
 
-    def __init__(self, yes: Callable[[str], float]) -> None:
-        self.yes = yes
-
-    def complete(self, request: Request) -> Response:
-        text = request.messages[-1].text or ""
-        tokens = None
-        reply = "## interpretations\nnone\n\n## answer\nIn April 1953 or in 1954."
+    def reply(text: str) -> tuple[str, dict[str, float]]:
         if "## finding\n" in text:
-            assert request.config.logprobs is not None
-            yes = self.yes(text)
-            top = (
-                TopLogprob("Yes", math.log(yes)),
-                TopLogprob(" yes", math.log(0.01)),
-                TopLogprob("No", math.log(1 - yes)),
-            )
-            tokens, reply = (TokenLogprob("Yes", math.log(yes), top=top),), "Yes"
-        return Response(None, request.model, Message.assistant(reply), "stop", Usage(), tokens)
+            return "Yes", {"Yes": yes(text), " yes": 0.01, "No": 1 - yes(text)}
+        return "## interpretations\nnone\n\n## answer\nIn April 1953 or in 1954.", {}
 
-    def close(self) -> None:
-        pass
+    return ProbableEngine(reply)
 
 
 def test_doubt_is_measured_where_the_model_tells_it() -> None:
-    lm = RecentLM("tests/sure", engine=Sure(lambda text: 0.9 if "| April 1953" in text else 0.5), cache=False)
-    lm.gives_probabilities = True
-    with dspy.context(lm=lm):
+    with dspy.context(lm=probable_lm(sure(lambda text: 0.9 if "| April 1953" in text else 0.5), reads=False)):
         result = program(FILM, SHIP)(question=QUESTION)
     assert [one.answer for one in result.interpretations] == ["April 1953", "31 May 1911"]
     first, second = result.probabilities
@@ -250,26 +217,17 @@ def test_answers_that_share_a_word_are_two() -> None:
     assert [answer for _, answer in told] == ["Texas Giant", "Texas SkyScreamer"]
 
 
-class Copies:
-    """Copies answers out of passages, and tells how likely it found that there are none."""
+def copying(copied: Mapping[str, tuple[str, float]]) -> ProbableEngine:
+    """Copy answers out of passages, by a word of theirs, and tell how likely there was none."""
+    told = "## interpretations\nnone\n\n## answer\nIt came out in April 1953.\nThe musical opened on 23 April 1997."
 
-    def __init__(self, copied: Mapping[str, tuple[str, float]]) -> None:
-        self.copied = copied
-        self.requests: list[Request] = []
+    def reply(text: str) -> tuple[str, dict[str, float]]:
+        if "## passage\n" not in text:
+            return told, {}
+        answer, none = next(value for word, value in copied.items() if word in text)
+        return answer, {answer[:2]: 1 - none, "none": none}
 
-    def complete(self, request: Request) -> Response:
-        self.requests.append(request)
-        text = request.messages[-1].text or ""
-        told = "## interpretations\nnone\n\n## answer\nIt came out in April 1953.\nThe musical opened on 23 April 1997."
-        tokens, reply = None, told
-        if "## passage\n" in text:
-            reply, none = next(value for title, value in self.copied.items() if title in text)
-            top = (TopLogprob(reply[:2], math.log(1 - none)), TopLogprob("none", math.log(none)))
-            tokens = (TokenLogprob(reply[:2], math.log(1 - none), top=top),)
-        return Response(None, request.model, Message.assistant(reply), "stop", Usage(), tokens)
-
-    def close(self) -> None:
-        pass
+    return ProbableEngine(reply)
 
 
 def test_a_model_that_was_trained_to_copies_answers_out_of_passages() -> None:
@@ -278,11 +236,8 @@ def test_a_model_that_was_trained_to_copies_answers_out_of_passages() -> None:
         "RMS Titanic": ("31 May 1911\nSouthampton", 0.9),  # the second does not stand there
         "musical": ("23 April 1997", 0.1),
     }
-    engine = Copies(copied)
-    lm = RecentLM("tests/copies", engine=engine, cache=False)
-    lm.gives_probabilities = lm.reads_passages = True
-    made = program(FILM, SHIP, NAMELESS)
-    with dspy.context(lm=lm):
+    engine, made = copying(copied), program(FILM, SHIP, NAMELESS)
+    with dspy.context(lm=probable_lm(engine, reads=True)):
         assert made.reads
         result = made(question=QUESTION)
     assert [one.answer for one in result.interpretations] == ["April 1953", "23 April 1997"]
@@ -302,24 +257,15 @@ def test_a_model_that_was_trained_to_copies_answers_out_of_passages() -> None:
 
 @pytest.mark.parametrize("compiled", ["instructions", "examples"])
 def test_a_call_that_was_compiled_is_made_even_by_a_model_that_reads(compiled: str) -> None:
-    asked: list[Request] = []
-
-    class Listening(Sure):
-        def complete(self, request: Request) -> Response:
-            asked.append(request)
-            return super().complete(request)
-
-    lm = RecentLM("tests/compiled", engine=Listening(lambda text: 0.5 if "| April 1953" in text else 0.01), cache=False)
-    lm.gives_probabilities = lm.reads_passages = True
-    made = program(FILM, SHIP)
+    engine, made = sure(lambda text: 0.5 if "| April 1953" in text else 0.01), program(FILM, SHIP)
     if compiled == "instructions":
         made.verify.signature = made.verify.signature.with_instructions("Is it right?")
     else:
         made.verify.demos = made.verify.demos[:3]
-    with dspy.context(lm=lm):
+    with dspy.context(lm=probable_lm(engine, reads=True)):
         result = made(question=QUESTION)
     assert "confidence" not in result
-    *verdicts, _ = asked
+    *verdicts, _ = engine.requests
     shown = {"instructions": 10, "examples": 3}[compiled]
     assert [len(one.messages) for one in verdicts] == [2 * shown + 1] * 4
     assert not any((one.config.extensions or {}).get("metadata") for one in verdicts)
@@ -327,10 +273,8 @@ def test_a_call_that_was_compiled_is_made_even_by_a_model_that_reads(compiled: s
 
 def read_of(*passages: Passage) -> list[Passage]:
     """Return the passages that a model reads which was trained to."""
-    engine = Copies({"": ("1953", 0.5)})
-    lm = RecentLM("tests/copies", engine=engine, cache=False)
-    lm.gives_probabilities = lm.reads_passages = True
-    with dspy.context(lm=lm):
+    engine = copying({"": ("1953", 0.5)})
+    with dspy.context(lm=probable_lm(engine, reads=True)):
         program(*passages)(question=QUESTION)
     read = [text for one in engine.requests if "## passage\n" in (text := one.messages[-1].text or "")]
     return [passage for passage in passages if any(text.endswith(passage.text) for text in read)]
@@ -349,9 +293,7 @@ def test_nor_are_those_in_which_the_reader_sees_nothing(monkeypatch: pytest.Monk
 
 
 def test_what_the_reader_thinks_of_it_counts_no_further_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = RecentLM("tests/copies", engine=Copies({"": ("23 April 1997", 0.1)}), cache=False)
-    lm.gives_probabilities = lm.reads_passages = True
-    found = []
+    lm, found = probable_lm(copying({"": ("23 April 1997", 0.1)}), reads=True), []
     for score in (-7.0, -30.0):
         monkeypatch.setitem(SPANS, NAMELESS.text, ((NAMELESS.text[:5], score),))
         with dspy.context(lm=lm):
@@ -361,10 +303,13 @@ def test_what_the_reader_thinks_of_it_counts_no_further_down(monkeypatch: pytest
 
 FILMS = Passage(pid="films", title="Alice (2010 film)", text="Johnny Depp plays the Hatter. It came out in 2010.")
 OLDER = Passage(pid="older", title="Alice (1951 film)", text="Ed Wynn is heard as the Hatter. It came out in 1951.")
-HATTERS = [
-    Finding(passage, passage.text.find(answer), answer, 1.0, 8.0)
-    for passage, answer in ((FILMS, "Johnny Depp"), (OLDER, "Ed Wynn"))
-]
+
+
+def found(passage: Passage, *answers: str) -> list[Finding]:
+    return [Finding(passage, passage.text.find(answer), answer, 1.0, 8.0) for answer in answers]
+
+
+HATTERS = found(FILMS, "Johnny Depp") + found(OLDER, "Ed Wynn")
 
 
 def complete(
@@ -421,26 +366,24 @@ def test_lines_that_differ_in_the_answer_alone_give_way_to_the_passages() -> Non
     bowler = Passage(pid="a", text="Max Moe (born 1950) bowls for Ely. He is left-handed.")
     rower = Passage(pid="b", text="Max Moe (born 1970) rows for Oslo, with his sister.")
     scrap = Passage(pid="c", text="club: Rome, since: 2001")  # says no more than the line
-    places = ((bowler, "Ely"), (rower, "Oslo"), (scrap, "Rome"))
-    found = [Finding(one, one.text.find(word), word, 1.0, 8.0) for one, word in places]
-    lines = [f"Max Moe's club is {word}." for _, word in places]
-    told = complete("What is Max Moe's club?", "\n".join(lines), found)
+    clubs = found(bowler, "Ely") + found(rower, "Oslo") + found(scrap, "Rome")
+    lines = [f"Max Moe's club is {one.answer}." for one in clubs]
+    told = complete("What is Max Moe's club?", "\n".join(lines), clubs)
     assert told == f"Max Moe (born 1950) bowls for Ely. Max Moe (born 1970) rows for Oslo, with his sister. {lines[2]}"
-    assert complete("What is Max Moe's club?", lines[0], found[:1]) == lines[0]
+    assert complete("What is Max Moe's club?", lines[0], clubs[:1]) == lines[0]
 
 
 def test_the_same_line_for_two_findings_is_told_once() -> None:
-    findings = [Finding(FILMS, FILMS.text.find(answer), answer, 1.0, 8.0) for answer in ("Johnny Depp", "2010")]
     line = "Johnny Depp plays the Hatter in the film of 2010."
-    assert complete("Who played the Hatter in Alice?", f"{line}\n{line}", findings) == line
+    asked = "Who played the Hatter in Alice?"
+    assert complete(asked, f"{line}\n{line}", found(FILMS, "Johnny Depp", "2010")) == line
 
 
 def test_a_finding_that_may_be_wrong_is_quoted_and_not_twice() -> None:
     lines = "Johnny Depp is the Hatter of 2010.\nEd Wynn is the Hatter of 1951."
     told = complete("Who played the Hatter in Alice?", lines, HATTERS, probability=0.5)
     assert told == "Alice (2010 film): Johnny Depp plays the Hatter. Alice (1951 film): Ed Wynn is heard as the Hatter."
-    same = Finding(FILMS, FILMS.text.find("Hatter"), "Hatter", 1.0, 8.0)
-    line = "Alice (2010 film): Johnny Depp is the Hatter."
+    (same,), line = found(FILMS, "Hatter"), "Alice (2010 film): Johnny Depp is the Hatter."
     assert _complete("Who was in Alice?", line, [(0.9, HATTERS[0]), (0.5, same)], []) == line
 
 
@@ -461,21 +404,21 @@ def test_what_may_be_wrong_is_not_worded_by_the_model(monkeypatch: pytest.Monkey
 
 def test_what_is_quoted_ends() -> None:
     cut = Passage(pid="cut", title="Alice", text="Ed Wynn is heard as the Hatter and as")
-    assert complete("Who is the Hatter?", "", [Finding(cut, 0, "Ed Wynn", 1.0, 8.0)]) == f"Alice: {cut.text}…"
+    assert complete("Who is the Hatter?", "", found(cut, "Ed Wynn")) == f"Alice: {cut.text}…"
 
 
 def test_a_qualifier_stands_behind_the_name_of_its_title() -> None:
     actor = Passage(pid="actor", title="Steve McQueen (actor)", text="McQueen was born in 1930.")
-    made = complete("When was McQueen born?", "Steve McQueen was born in 1930.", [Finding(actor, 0, "1930", 1.0, 8.0)])
+    made = complete("When was McQueen born?", "Steve McQueen was born in 1930.", found(actor, "1930"))
     assert made == "Steve McQueen (actor) was born in 1930."
 
 
 def test_a_title_is_not_told_again_in_another_form() -> None:
     fees = Passage(pid="fees", title="Contract (Acme) › Fees", text="The monthly fee is 500 euros.")
     told = "The monthly fee of the contract (Acme) is 500 euros."
-    asked = Finding(fees, fees.text.index("500"), "500 euros", 1.0, 8.0)
-    assert complete("What is the fee?", told, [asked]) == told
-    assert complete("What is it?", "The sum is 500 euros.", [asked]) == "Contract (Acme) › Fees: The sum is 500 euros."
+    asked = found(fees, "500 euros")
+    assert complete("What is the fee?", told, asked) == told
+    assert complete("What is it?", "The sum is 500 euros.", asked) == "Contract (Acme) › Fees: The sum is 500 euros."
 
 
 def test_what_the_reader_thinks_little_of_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -506,17 +449,16 @@ def test_what_speaks_to_a_language_model_is_not_asked_about(planted: str) -> Non
 def test_a_wrong_finding_is_not_worded_as_the_question_is(it: str, told: str) -> None:
     text = f"Alec Guinness played King Charles. {it} came out with Richard Harris in the title role."
     film = Passage(pid="film", title="Cromwell (1970 film)", text=text)
-    findings = [Finding(film, text.find(name), name, 1.0, 8.0) for name in ("Alec Guinness", "Richard Harris")]
+    findings = found(film, "Alec Guinness", "Richard Harris")
     lines = "Alec Guinness played King Charles in the 1970 film.\nRichard Harris played King Charles."
     made = complete("Who played King Charles in Cromwell?", lines, findings)
     assert made == f"Alec Guinness played King Charles in the 1970 film. {told}"
 
 
 def test_a_menu_is_not_told_as_less_certain() -> None:
-    sure = Finding(FILMS, 0, "Johnny Depp", 1.0, 8.0)
     menu = Passage(pid="menu", title="Alice", text="Home News Ed Wynn Sport › Contact")
     doubtful = [Finding(menu, 10, "Ed Wynn", 0.9, 1.0), Finding(OLDER, 0, "Ed Wynn", 0.9, 1.0)]
-    made = complete("Who played the Hatter in Alice?", "Johnny Depp plays him in the 2010 film.", [sure], doubtful)
+    made = complete("Who played the Hatter in Alice?", "Johnny Depp plays him in the 2010 film.", HATTERS[:1], doubtful)
     assert made == (
         "Johnny Depp plays him in the 2010 film.\n\nLess certain: Alice (1951 film): Ed Wynn is heard as the Hatter."
     )

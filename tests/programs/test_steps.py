@@ -226,26 +226,6 @@ def test_a_program_is_its_steps_and_knows_the_usage_of_all_its_calls(call: Run) 
         assert usage["prompt_tokens"] == usage["completion_tokens"] == 6
 
 
-def test_an_event_loop_is_free_while_a_step_works() -> None:
-    async def both_at_once() -> list[str]:
-        started = threading.Event()
-
-        def wait() -> str:
-            assert started.wait(WAIT), "the loop was blocked"
-            return "worked"
-
-        def steps() -> Steps[str]:
-            return (yield from work(wait))
-
-        async def set_it() -> str:
-            started.set()
-            return "set"
-
-        return list(await asyncio.gather(adrive(steps()), set_it()))
-
-    assert asyncio.run(both_at_once()) == ["worked", "set"]
-
-
 def test_a_program_without_steps_says_so() -> None:
     class Silent(Program):
         pass

@@ -37,26 +37,21 @@ def scripted(program: TreeOfClarifications, engine: ScriptedEngine) -> dspy.Pred
         return program(question=QUESTION)
 
 
-def test_each_node_is_clarified_from_passages_ranked_by_its_own_question(parts: Parts) -> None:
+def test_nodes_are_clarified_verified_against_the_root_and_told(parts: Parts) -> None:
     engine = ScriptedEngine(clarify)
     result = scripted(TreeOfClarifications(*parts, preset="paper"), engine)
-    expansions = engine.asked("interpretations")
-    read = {title for prompt in expansions for title in re.findall(r"«(.*?) \|", prompt.inputs["passages"])}
+    # Each node is clarified from passages that are ranked by its own question.
+    expansions = {prompt.inputs["question"]: prompt.inputs["passages"] for prompt in engine.asked("interpretations")}
+    assert next(iter(expansions)) == QUESTION
+    assert expansions.keys() == {QUESTION, FILM, MUSICAL, IN_AMERICA}
+    assert expansions[FILM].startswith("[1] «Titanic (1953 film)")
+    assert expansions[MUSICAL].startswith("[1] «Titanic (musical)")
+    read = {title for passages in expansions.values() for title in re.findall(r"«(.*?) \|", passages)}
     assert read == {passage.title for passage in result.universe}
-    assert expansions[0].inputs["question"] == QUESTION
-    assert {prompt.inputs["question"] for prompt in expansions} == {QUESTION, FILM, MUSICAL, IN_AMERICA}
-    first = {prompt.inputs["question"]: prompt.inputs["passages"] for prompt in expansions}
-    assert first[FILM].startswith("[1] «Titanic (1953 film)")
-    assert first[MUSICAL].startswith("[1] «Titanic (musical)")
-
-
-def test_nodes_are_verified_against_the_root_with_a_passage_that_holds_their_answer(parts: Parts) -> None:
-    engine = ScriptedEngine(clarify)
-    result = scripted(TreeOfClarifications(*parts, preset="paper"), engine)
+    # Nodes are verified against the root with a passage that holds their answer.
     checks = engine.asked("fitting")
     assert {prompt.inputs["question"] for prompt in checks} == {QUESTION}
-    for prompt in checks:
-        assert prompt.inputs["candidate"] in prompt.inputs["passage"]
+    assert all(prompt.inputs["candidate"] in prompt.inputs["passage"] for prompt in checks)
     # "April 1953" came again below the 1953 film: a reading of its own, but not verified a second time.
     assert sorted(prompt.inputs["candidate"] for prompt in checks) == sorted(
         ["April 1953", "23 April 1997", "Harland and Wolff", "Jean Negulesco"]
@@ -70,16 +65,11 @@ def test_nodes_are_verified_against_the_root_with_a_passage_that_holds_their_ans
     assert (below[FILM], below[MUSICAL]) == ([IN_AMERICA, "Who directed it?"], [])
     statuses = {node.answer: node.status for node in result.tree.breadth_first()}
     assert statuses["Harland and Wolff"] is statuses["Jean Negulesco"] is NodeStatus.PRUNED
-
-
-def test_the_answer_is_written_from_passages_that_hold_the_answers_first(parts: Parts) -> None:
-    engine = ScriptedEngine(clarify)
-    result = scripted(TreeOfClarifications(*parts, preset="paper"), engine)
+    # The answer is written from passages that hold the answers first.
     assert [passage.pid for passage in result.passages[:2]] == ["titanic-film-1953", "titanic-musical"]
     assert len(result.passages) == 5
     (written,) = engine.asked("answer")
-    readings = json.loads(written.inputs["interpretations"])
-    assert [one["pid"] for one in readings] == ["1", "2", "1"]
+    assert [one["pid"] for one in json.loads(written.inputs["interpretations"])] == ["1", "2", "1"]
 
 
 def test_without_pruning_nothing_is_verified(parts: Parts) -> None:

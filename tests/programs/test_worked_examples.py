@@ -13,10 +13,11 @@ from polyqa.base.values import AmbiguityType
 from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.text import normalize_answer
-from polyqa.programs.worked_examples import WORKED_EXAMPLES
+from polyqa.programs.worked_examples import read_examples
 
 Make = Callable[..., Any]
 QUESTION = "When did Titanic come out?"
+WORKED_EXAMPLES: list[dict[str, Any]] = read_examples("worked_examples")
 TYPING, INFERENCE = ("question", "reason", "ambiguity_types"), ("question", "reason", "pseudo_interpretations")
 RECALL = ("question", "answer")
 

@@ -1,6 +1,7 @@
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import dspy
@@ -21,7 +22,25 @@ from polyqa.question_building import reading_on_ray
 from polyqa.questions import GeneratedQuestion, Generation, QuestionSettings, generate_questions
 from polyqa.questions.generation import read_passage, verified
 
+Make = Callable[..., Generation]
 DAM = Passage(pid="d", title="Orava Dam (upper)", text="It was built by Jan Hora in 1941. The dam is 41 metres tall.")
+
+
+@pytest.fixture
+def make(reader: Reader, tmp_path: Path) -> Make:
+    """Make questions, with a journal of this test."""
+    return partial(generate_questions, reader=reader, journal=tmp_path / "j.sqlite")
+
+
+def writing(answers: str, question: str = "None", revised: str = "") -> Callable[[str], str]:
+    """Return what writes the same at each step, whatever it is asked."""
+
+    def reply(message: str) -> str:
+        if "## question\n" in message:
+            return fields(revised_question=revised)
+        return fields(question=question) if "## answer\n" in message else fields(answers=answers)
+
+    return reply
 
 
 def test_every_answer_stands_in_its_passage_and_the_reader_confirms_it(
@@ -56,20 +75,17 @@ def test_the_counts_shrink_from_step_to_step(generation: Generation, corpus: lis
     assert f"{counts.verified:,} verified" in str(counts)
 
 
-def test_passages_that_are_as_they_were_are_not_read_again(
-    corpus: list[Passage], reader: Reader, tmp_path: Path
-) -> None:
+def test_passages_that_are_as_they_were_are_not_read_again(corpus: list[Passage], make: Make, tmp_path: Path) -> None:
     """The index may have changed since the journal was begun."""
-    journal = tmp_path / "j.sqlite"
     changed = corpus[1].model_copy(update={"text": f"{corpus[1].text} It is so."})
     now = [corpus[0], changed, corpus[3], corpus[4]]
     with serve(ExtractiveEngine()) as server:
         lm = dspy.LM("openai/one", api_base=server.base, api_key="none", cache=False)
-        generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal)
+        make(corpus[:4], lm=lm)
         server.requests.clear()
-        again = generate_questions(now, lm=lm, reader=reader, journal=journal)
+        again = make(now, lm=lm)
         asked = [str(request["messages"][-1]["content"]) for request in server.requests]
-        fresh = generate_questions(now, lm=lm, reader=reader, journal=tmp_path / "fresh.sqlite")
+        fresh = make(now, lm=lm, journal=tmp_path / "fresh.sqlite")
     assert {passage.pid for passage in now if any(passage.text in one for one in asked)} == {changed.pid, corpus[4].pid}
     assert again.others == {corpus[2].pid}
     assert again.model_copy(update={"others": frozenset()}) == fresh
@@ -91,9 +107,9 @@ def by_hand(message: str) -> str:
     return fields(answers="1. Jan Hora\n2. 1941\n3. the 1941\n4. Slovakia\n5. Orava Dam (upper)\n6. 41 metres")
 
 
-def test_what_a_language_model_writes_is_checked(reader: Reader, tmp_path: Path) -> None:
+def test_what_a_language_model_writes_is_checked(make: Make) -> None:
     with scripted(by_hand) as (lm, _):
-        made = generate_questions([DAM], lm=lm, reader=reader, journal=tmp_path / "j.sqlite")
+        made = make([DAM], lm=lm)
     # "Slovakia" does not stand in the passage, "the 1941" neither; for 41 metres there was no question.
     assert {(one.question, one.answers) for one in made.questions} == {
         ("Who was the builder of Orava Dam?", ("Jan Hora",)),
@@ -107,18 +123,13 @@ def test_what_a_language_model_writes_is_checked(reader: Reader, tmp_path: Path)
     ("revisions", "asked", "revised"),
     [(0, "When was it built?", 0), (1, "When was it built again?", 1), (2, "When was it built again again?", 1)],
 )
-def test_a_question_is_revised_as_often_as_is_said(
-    reader: Reader, tmp_path: Path, revisions: int, asked: str, revised: int
-) -> None:
+def test_a_question_is_revised_as_often_as_is_said(make: Make, revisions: int, asked: str, revised: int) -> None:
     def reply(message: str) -> str:
-        if "## question\n" in message:
-            question = re.search(r"## question\n(.*)\?", message)[1]  # type: ignore[index]
-            return fields(revised_question=f"{question} again?")
-        return fields(question="When was it built?") if "## answer\n" in message else fields(answers="1941")
+        question = re.search(r"## question\n(.*)\?", message)
+        return writing("1941", "When was it built?", f"{question and question[1]} again?")(message)
 
     with scripted(reply) as (lm, server):
-        settings = QuestionSettings(revisions=revisions)
-        made = generate_questions([DAM], lm=lm, reader=reader, journal=tmp_path / "j.sqlite", settings=settings)
+        made = make([DAM], lm=lm, settings=QuestionSettings(revisions=revisions))
         assert len(server.requests) == 2 + revisions
     assert [one.question for one in made.questions] == [asked]
     assert (made.counts.verified, made.counts.revised, made.origin.revisions) == (1, revised, revisions)
@@ -133,16 +144,12 @@ def test_a_question_is_revised_as_often_as_is_said(
     ],
 )
 def test_so_many_spans_are_asked_for_and_no_more_are_kept(
-    reader: Reader, tmp_path: Path, settings: QuestionSettings, told: str, kept: int
+    make: Make, settings: QuestionSettings, told: str, kept: int
 ) -> None:
     names = [f"Jan {letter}oe" for letter in "ABCDEFGHIJKLMNOPQRST"]
     passage = Passage(pid="crew", title="Crew", text=f"Aboard were {', '.join(names)}.")
-
-    def reply(message: str) -> str:
-        return fields(question="None") if "## answer\n" in message else fields(answers=json.dumps(names))
-
-    with scripted(reply) as (lm, server):
-        made = generate_questions([passage], lm=lm, reader=reader, journal=tmp_path / "j.sqlite", settings=settings)
+    with scripted(writing(json.dumps(names))) as (lm, server):
+        made = make([passage], lm=lm, settings=settings)
     assert told in json.dumps(server.requests[0])
     assert (made.counts.answers, made.origin.spans) == (kept, settings.spans)
     assert len(server.requests) == 1 + kept
@@ -164,13 +171,12 @@ def test_settings_out_of_range_are_refused(values: dict[str, int], told: str) ->
 
 @pytest.mark.parametrize("other", [QuestionSettings(revisions=0), QuestionSettings(spans=14)])
 def test_a_journal_goes_on_only_with_the_settings_that_it_was_begun_with(
-    corpus: list[Passage], lm: dspy.LM, reader: Reader, tmp_path: Path, other: QuestionSettings
+    corpus: list[Passage], lm: dspy.LM, make: Make, other: QuestionSettings
 ) -> None:
-    journal = tmp_path / "j.sqlite"
-    first = generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal)
+    first = make(corpus[:1], lm=lm)
     with pytest.raises(PolyqaError, match=r"other settings \((?:revisions was 2, is 0|spans was 8, is 14)\)"):
-        generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal, settings=other)
-    assert generate_questions(corpus[:1], lm=lm, reader=reader, journal=journal) == first
+        make(corpus[:1], lm=lm, settings=other)
+    assert make(corpus[:1], lm=lm) == first
 
 
 def test_a_question_with_another_answer_is_dropped(reader: Reader) -> None:
@@ -178,25 +184,15 @@ def test_a_question_with_another_answer_is_dropped(reader: Reader) -> None:
     assert verified(pairs, DAM.text, reader) == [True, False, False]
 
 
-def test_the_same_question_of_two_passages_has_both_answers(reader: Reader, tmp_path: Path) -> None:
+def test_the_same_question_of_two_passages_has_both_answers(make: Make) -> None:
     other = DAM.model_copy(update={"pid": "e", "text": DAM.text.replace("1941", "1953").replace("Jan", "Eva")})
-
-    def reply(message: str) -> str:
-        if "## question\n" in message:
-            return fields(revised_question="When was the dam built?")
-        if "## answer\n" in message:
-            return fields(question="When was the dam built?")
-        return fields(answers='["1941", "1953"]')
-
-    with scripted(reply) as (lm, _):
-        made = generate_questions([DAM, other], lm=lm, reader=reader, journal=tmp_path / "j.sqlite")
-    assert made.questions == (
-        GeneratedQuestion(question="When was the dam built?", answers=("1941", "1953"), pids=("d", "e")),
-    )
+    asked = "When was the dam built?"
+    with scripted(writing('["1941", "1953"]', asked, asked)) as (lm, _):
+        made = make([DAM, other], lm=lm)
+    assert made.questions == (GeneratedQuestion(question=asked, answers=("1941", "1953"), pids=("d", "e")),)
 
 
-def test_failures_are_counted_and_tried_again(reader: Reader, corpus: list[Passage], tmp_path: Path) -> None:
-    journal = tmp_path / "j.sqlite"
+def test_failures_are_counted_and_tried_again(make: Make, corpus: list[Passage], tmp_path: Path) -> None:
     broken = True
 
     def reply(message: str) -> str:
@@ -205,11 +201,11 @@ def test_failures_are_counted_and_tried_again(reader: Reader, corpus: list[Passa
         return fields(answers="[]")
 
     with scripted(reply) as (lm, _):
-        first = generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal, threads=2)
+        first = make(corpus[:4], lm=lm, threads=2)
         assert first.counts.failed >= 1
-        assert len(ledger_rows(journal)) == 4 - first.counts.failed
+        assert len(ledger_rows(tmp_path / "j.sqlite")) == 4 - first.counts.failed
         broken = False
-        again = generate_questions(corpus[:4], lm=lm, reader=reader, journal=journal, threads=2)
+        again = make(corpus[:4], lm=lm, threads=2)
     assert again.counts.failed == 0
 
 
@@ -225,9 +221,9 @@ def test_what_could_not_be_read_is_asked_for_again_past_the_cache(
     assert len(server.requests) == 2
 
 
-def test_a_dead_language_model_ends_it_early(reader: Reader, corpus: list[Passage], tmp_path: Path) -> None:
+def test_a_dead_language_model_ends_it_early(make: Make, corpus: list[Passage], tmp_path: Path) -> None:
     with scripted(lambda _: "") as (lm, _), pytest.raises(PolyqaError, match="passages fail one after the other"):
-        generate_questions(corpus, lm=lm, reader=reader, journal=tmp_path / "j.sqlite", threads=1)
+        make(corpus, lm=lm, threads=1)
     assert ledger_rows(tmp_path / "j.sqlite") == {}
 
 
@@ -244,13 +240,11 @@ def test_a_question_is_verified_by_the_readers_own_null_threshold(threshold: flo
 
 @pytest.mark.slow
 def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
-    corpus: list[Passage], generation: Generation, reader: Reader, tmp_path: Path
+    corpus: list[Passage], generation: Generation, make: Make, tmp_path: Path
 ) -> None:
     """The journal begins as a local one that was stopped after three passages, and ends as one of Ray."""
     pytest.importorskip("ray", reason="Ray is an extra: pip install 'polyqa[ray]'")
-
-    journal = tmp_path / "journal.sqlite"
-
+    journal = tmp_path / "j.sqlite"
     kept: list[int] = []
 
     def stop() -> None:
@@ -259,22 +253,14 @@ def test_two_workers_make_the_same_questions_and_go_on_from_the_journal(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        generate_questions(corpus, lm=embedded_lm(), reader=reader, journal=journal, threads=1, step=stop)
+        make(corpus, lm=embedded_lm(), threads=1, step=stop)
     before = list(ledger_rows(journal))
     assert 3 < len(before) < len(corpus)
     steps: list[int] = []
 
     def generate(step: Callable[[], None], settings: QuestionSettings = QuestionSettings()) -> Generation:
-        return generate_questions(
-            corpus,
-            lm=embedded_lm(),
-            reader=reader,
-            journal=journal,
-            settings=settings,
-            threads=2,
-            step=step,
-            elsewhere=reading_on_ray(Models(reader=reader.name), settings, Ray(2), at_once=1),
-        )
+        elsewhere = reading_on_ray(Models(), settings, Ray(2), at_once=1)
+        return make(corpus, lm=embedded_lm(), settings=settings, threads=2, step=step, elsewhere=elsewhere)
 
     with pytest.raises(PolyqaError, match="revisions was 2, is 1"):
         generate(stop, QuestionSettings(revisions=1))

@@ -109,18 +109,10 @@ def test_the_real_database_gives_what_the_definitions_say(
 ) -> None:
     own = replace(retriever, by=by, ranking=ranking, depth=6)
     for query, found in zip(QUERIES, own.search_many(QUERIES, 4), strict=True):
-        ranked = database.search(query, len(database) if by == "max" else 6, ranking=ranking)
-        score: dict[str, tuple[float, float]] = {}
-        for one in ranked:
-            for pid in set(one.pids):
-                number, best = score.get(pid, (0.0, one.score))
-                score[pid] = (number + 1, best)
-        if by == "max":
-            score = {pid: (best, 0.0) for pid, (_, best) in score.items()}
-        place = {passage.pid: at for at, passage in enumerate(corpus_index.passages)}
-        expected = sorted(score, key=lambda pid: (-score[pid][0], -score[pid][1], place[pid]))[:4]
-        assert [one.pid for one in found] == expected
-        assert [one.score for one in found] == pytest.approx([score[pid][0] for pid in expected])
+        ranked = Ranked([(one.score, one.pids) for one in database.search(query, len(database), ranking=ranking)])
+        expected = replace(own, database=ranked).search(query, 4)
+        assert [one.pid for one in found] == [one.pid for one in expected]
+        assert [one.score for one in found] == pytest.approx([one.score for one in expected])
         assert all(one.text == corpus_index.passage(one.pid).text for one in found)
 
 

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -8,7 +8,13 @@ from polyqa.metrics.gold import Question, Reading
 from polyqa.models import Encoder, Reader
 from polyqa.questions import GeneratedQuestion, training_set
 from polyqa.questions.namesakes import AskedOfNamesakes
-from polyqa.questions.training_set import long_answer, pick_passages, split_questions, training_questions
+from polyqa.questions.training_set import (
+    TrainingSet,
+    long_answer,
+    pick_passages,
+    split_questions,
+    training_questions,
+)
 
 CORPUS = [
     Passage(
@@ -24,6 +30,7 @@ CORPUS = [
     Passage(pid="e", title="Sand Tunnel", text="Sand Tunnel was opened in 1802."),
 ]
 TEXTS = {passage.pid: passage for passage in CORPUS}
+Train = Callable[..., TrainingSet]
 
 
 def made(question: str, answer: str, pid: str) -> GeneratedQuestion:
@@ -37,8 +44,11 @@ DEAN = made("When was Dean Tunnel opened?", "1771", "d")
 SAND = made("When was Sand Tunnel opened?", "1802", "e")
 
 
-def group(generated: Sequence[GeneratedQuestion], encoder: Encoder, reader: Reader, seed: int = 0) -> list[Question]:
-    return list(training_questions(generated, CORPUS, encoder=encoder, reader=reader, seed=seed).questions)
+@pytest.fixture
+def train(encoder: Encoder, reader: Reader) -> Train:
+    return lambda generated, passages=CORPUS, **more: training_questions(
+        generated, passages, encoder=encoder, reader=reader, **more
+    )
 
 
 def trusting(asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
@@ -53,8 +63,8 @@ def ambiguous(questions: Sequence[Question]) -> list[Question]:
     return [question for question in questions if len(question.readings) > 1]
 
 
-def test_same_questions_about_things_of_one_name_are_one_ambiguous_question(encoder: Encoder, reader: Reader) -> None:
-    (question,) = group([ELY, BATH, ROAD], encoder, reader)
+def test_same_questions_about_things_of_one_name_are_one_ambiguous_question(train: Train) -> None:
+    (question,) = train([ELY, BATH, ROAD]).questions
     assert question.question == "When did Mill Bridge open?"
     assert [(one.question, one.short_answers, one.pid) for one in question.readings] == [
         (ELY.question, ("1894",), "a"),
@@ -69,9 +79,7 @@ def test_same_questions_about_things_of_one_name_are_one_ambiguous_question(enco
     assert question.reason == "“Mill Bridge” may stand for Mill Bridge (Ely), Mill Bridge (Bath), Mill Road Bridge."
 
 
-def test_what_is_asked_in_the_same_words_of_documents_of_one_title_is_ambiguous(
-    encoder: Encoder, reader: Reader
-) -> None:
+def test_what_is_asked_in_the_same_words_of_documents_of_one_title_is_ambiguous(train: Train) -> None:
     fees = {"Acme": "4,200 euros", "Globex": "3,100 euros", "Hooli": "1,900 euros"}
     corpus = [
         Passage(
@@ -81,7 +89,7 @@ def test_what_is_asked_in_the_same_words_of_documents_of_one_title_is_ambiguous(
     ]
     asked = "What is the monthly fee?"
     generated = [GeneratedQuestion(question=asked, answers=tuple(fees.values()), pids=tuple(fees))]
-    found = training_questions(generated, corpus, encoder=encoder, reader=reader)
+    found = train(generated, corpus)
     (question,) = found.questions
     assert question.question == asked
     assert [(one.question, one.short_answers, one.pid) for one in question.readings] == [
@@ -89,43 +97,37 @@ def test_what_is_asked_in_the_same_words_of_documents_of_one_title_is_ambiguous(
     ]
     assert found.dropped == ()
     untold = [passage.model_copy(update={"title": "Contract › Fees"}) for passage in corpus]
-    assert training_questions(generated, untold, encoder=encoder, reader=reader).questions == ()
+    assert train(generated, untold).questions == ()
 
 
-def test_other_names_and_other_matters_stay_apart(encoder: Encoder, reader: Reader) -> None:
+def test_other_names_and_other_matters_stay_apart(train: Train, encoder: Encoder) -> None:
     closed = made("When was Mill Bridge (Bath) closed?", "1950", "b")
-    assert ambiguous(group([DEAN, SAND], encoder, reader)) == []
-    assert ambiguous(group([ELY, closed], encoder, reader)) == []
+    assert ambiguous(train([DEAN, SAND]).questions) == []
+    assert ambiguous(train([ELY, closed]).questions) == []
     assert float(encoder.similarity(["When was Mill Bridge opened?"], ["When was Mill Bridge closed?"])[0, 0]) > 0.8
 
 
-def test_one_answer_makes_no_ambiguous_question(encoder: Encoder, reader: Reader) -> None:
-    passages = [
-        Passage(pid=at, title=f"Office in {at}", text=f"The office in {at} was opened in 2019.")
-        for at in ("Oslo", "Perth")
-    ]
-    generated = [made("When was the Office in Oslo opened?", "2019", "Oslo")]
-    found = training_questions(generated, passages, encoder=encoder, reader=reader, trust_read=trusting)
+def test_one_answer_makes_no_ambiguous_question(train: Train) -> None:
+    offices = [one.model_copy(update={"text": one.text.replace("2013", "2019")}) for one in OFFICES]
+    found = train([made("When was the Office in Oslo opened?", "2019", "m")], offices, trust_read=trusting)
     assert [len(one.readings) for one in found.questions] == [1]
 
 
-def test_plain_questions_are_kept_however_few_are_ambiguous(encoder: Encoder, reader: Reader) -> None:
-    questions = group([DEAN, SAND], encoder, reader)
+def test_plain_questions_are_kept_however_few_are_ambiguous(train: Train) -> None:
+    questions = train([DEAN, SAND]).questions
     assert [one.question for one in questions] == [DEAN.question, SAND.question]
     assert all(one.ambiguity == "none" and one.readings[0].question == one.question for one in questions)
 
 
-def test_beyond_a_number_there_are_half_as_many_plain_ones_again(
-    encoder: Encoder, reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_beyond_a_number_there_are_half_as_many_plain_ones_again(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training_set, "_PLAIN", 0)
     length = made("How long is Mill Bridge (Ely)?", "90 metres", "a")
     maker = made("Who designed Dean Tunnel?", "Max Moe", "d")
-    drawn = [group([ELY, BATH, DEAN, SAND, length, maker], encoder, reader, seed) for seed in range(6)]
+    drawn = [train([ELY, BATH, DEAN, SAND, length, maker], seed=seed).questions for seed in range(6)]
     for questions in drawn:
         assert [len(one.readings) for one in questions] == [2, 1]
     assert len({questions[1].question for questions in drawn}) > 1
-    assert group([ELY, BATH, DEAN, SAND], encoder, reader, 3) == group([ELY, BATH, DEAN, SAND], encoder, reader, 3)
+    assert train([ELY, BATH, DEAN, SAND], seed=3).questions == train([ELY, BATH, DEAN, SAND], seed=3).questions
 
 
 OTHERS = [
@@ -182,24 +184,24 @@ OTHERS = [
     ],
 )
 def test_what_questions_may_share(
-    pairs: list[tuple[str, str, str]], question: str | None, ambiguity: str, encoder: Encoder, reader: Reader
+    pairs: list[tuple[str, str, str]], question: str | None, ambiguity: str, train: Train
 ) -> None:
     """Editions of one thing, a surname, an abbreviation, two times."""
     generated = [made(*pair) for pair in pairs]
-    found = training_questions(generated, [*CORPUS, *OTHERS], encoder=encoder, reader=reader)
+    found = train(generated, [*CORPUS, *OTHERS])
     (one,) = ambiguous(found.questions)
     assert one.ambiguity == ambiguity
     assert [(r.question, r.short_answers[0], r.pid) for r in one.readings] == pairs
     assert one.question in ((question,) if question else ("When was the CRS founded?", "When were the CRS founded?"))
 
 
-def test_what_is_dropped_is_told_with_the_reason(encoder: Encoder, reader: Reader) -> None:
+def test_what_is_dropped_is_told_with_the_reason(train: Train) -> None:
     bad = [
         made("What is the name of Dean Tunnel?", "Dean", "d"),
         made("When was Dean Funnel opened?", "1771", "d"),
         made("When was Sand Tunnel opened in 1771?", "1802", "e"),
     ]
-    found = training_questions([DEAN, *bad], CORPUS, encoder=encoder, reader=reader)
+    found = train([DEAN, *bad])
     assert [one.question for one in found.questions] == [DEAN.question]
     told = {one.question: one.why for one in found.dropped}
     assert told[bad[0].question] == "asks for a name only"
@@ -209,9 +211,7 @@ def test_what_is_dropped_is_told_with_the_reason(encoder: Encoder, reader: Reade
     assert sum(found.reasons.values()) == len(found.dropped) == 3
 
 
-def test_what_is_not_trusted_is_dropped_but_the_best(
-    encoder: Encoder, reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_not_trusted_is_dropped_but_the_best(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, str, Passage]] = []
 
     def trust(asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
@@ -220,7 +220,7 @@ def test_what_is_not_trusted_is_dropped_but_the_best(
 
     def kept(few: int) -> set[str]:
         monkeypatch.setattr(training_set, "_FEW", few)
-        found = training_questions([ROAD, DEAN, SAND], CORPUS, encoder=encoder, reader=reader, trust=trust)
+        found = train([ROAD, DEAN, SAND], trust=trust)
         dropped = {one.question for one in found.dropped}
         assert {one.why for one in found.dropped} <= {"the model that asked it does not trust it"}
         assert dropped | {one.question for one in found.questions} == {ROAD.question, DEAN.question, SAND.question}
@@ -230,23 +230,22 @@ def test_what_is_not_trusted_is_dropped_but_the_best(
     assert kept(2) == {ROAD.question, DEAN.question}
     assert kept(9) == {ROAD.question, DEAN.question, SAND.question}
     assert seen[:2] == [(ROAD.question, "1964", TEXTS["c"]), (DEAN.question, "1771", TEXTS["d"])]
-    assert training_questions([], CORPUS, encoder=encoder, reader=reader, trust=trust).questions == ()
+    assert train([], trust=trust).questions == ()
 
 
-def test_a_reading_that_the_reader_cannot_answer_is_dropped(encoder: Encoder, reader: Reader) -> None:
-    wrong = made("When did Mill Bridge (Bath) open?", "Bath Abbey", "b")
-    (question,) = group([ELY, wrong, ROAD], encoder, reader)
-    assert [one.pid for one in question.readings] == ["a", "c"]
-
-
-def test_a_question_with_the_shared_name_alone_is_about_its_passage(encoder: Encoder, reader: Reader) -> None:
-    bare = made("When did Mill Bridge open?", "3 May 1902", "b")
-    (question,) = group([ELY, bare, ROAD], encoder, reader)
-    assert [(one.question, one.pid) for one in question.readings] == [
-        (ELY.question, "a"),
-        ("When did Mill Bridge (Bath) open?", "b"),
-        (ROAD.question, "c"),
-    ]
+@pytest.mark.parametrize(
+    ("asked", "answer", "reading"),
+    [
+        # the reader does not find that answer
+        ("When did Mill Bridge (Bath) open?", "Bath Abbey", []),
+        # with the shared name alone it is about the thing of its passage
+        ("When did Mill Bridge open?", "3 May 1902", [("When did Mill Bridge (Bath) open?", "b")]),
+    ],
+)
+def test_a_reading_of_several(asked: str, answer: str, reading: list[tuple[str, str]], train: Train) -> None:
+    (question,) = train([ELY, made(asked, answer, "b"), ROAD]).questions
+    readings = [(one.question, one.pid) for one in question.readings]
+    assert readings == [(ELY.question, "a"), *reading, (ROAD.question, "c")]
 
 
 OFFICES = [
@@ -255,13 +254,13 @@ OFFICES = [
 ]
 
 
-def test_namesakes_that_nothing_was_asked_of_are_read(encoder: Encoder, reader: Reader) -> None:
+def test_namesakes_that_nothing_was_asked_of_are_read(train: Train) -> None:
     generated = [
         made("When was the Office in Oslo opened?", "2019", "m"),
         made("How many employees does the Office in Oslo have?", "35", "m"),
     ]
-    assert not ambiguous(training_questions(generated, OFFICES, encoder=encoder, reader=reader).questions)
-    found = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust_read=trusting)
+    assert not ambiguous(train(generated, OFFICES).questions)
+    found = train(generated, OFFICES, trust_read=trusting)
     (one,) = ambiguous(found.questions)
     assert one.question == "When was the office opened?"
     assert [(r.question, r.short_answers[0], r.pid) for r in one.readings] == [
@@ -269,15 +268,15 @@ def test_namesakes_that_nothing_was_asked_of_are_read(encoder: Encoder, reader: 
         ("When was the office in Gdansk opened?", "2013", "n"),
     ]
     assert [len(question.readings) for question in found.questions] == [2, 1], "the other gives no number"
-    doubting = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust_read=doubtful)
+    doubting = train(generated, OFFICES, trust_read=doubtful)
     assert not ambiguous(doubting.questions)
     assert found.families == {"the office": ("Office in Oslo", "Office in Gdansk")}
 
 
-def test_what_a_language_model_asked_of_namesakes_is_used(encoder: Encoder, reader: Reader) -> None:
+def test_what_a_language_model_asked_of_namesakes_is_used(train: Train) -> None:
     asked = AskedOfNamesakes("the office", "When was the office opened?", (("2019", "m"), ("2013", "n")))
     twice = AskedOfNamesakes("the office", "When was the office first opened?", (("2019", "m"), ("2013", "n")))
-    found = training_questions([], OFFICES, encoder=encoder, reader=reader, asked=[asked, twice])
+    found = train([], OFFICES, asked=[asked, twice])
     (one,) = found.questions
     assert [r.question for r in one.readings] == [
         "When was the office in Oslo opened?",
@@ -285,7 +284,7 @@ def test_what_a_language_model_asked_of_namesakes_is_used(encoder: Encoder, read
     ]
 
 
-def test_what_two_namesakes_were_asked_is_trusted(encoder: Encoder, reader: Reader) -> None:
+def test_what_two_namesakes_were_asked_is_trusted(train: Train) -> None:
     generated = [
         made("When was the Office in Oslo opened?", "2019", "m"),
         made("When was the Office in Gdansk opened?", "2013", "n"),
@@ -294,7 +293,7 @@ def test_what_two_namesakes_were_asked_is_trusted(encoder: Encoder, reader: Read
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training_set, "_FEW", 0)
-        found = training_questions(generated, OFFICES, encoder=encoder, reader=reader, trust=doubtful)
+        found = train(generated, OFFICES, trust=doubtful)
     assert [len(one.readings) for one in found.questions] == [2]
     assert [one.why for one in found.dropped] == ["the model that asked it does not trust it"]
 

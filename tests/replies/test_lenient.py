@@ -35,30 +35,19 @@ HOSTS = [
 NAGANO_IN_2 = HOSTS[0].model_copy(update={"pid": "2"})
 JONES = ["1901", "Horace Jones"]
 SUBJECT, OBJECT, PREDICATE, TIME, LOCATION, NONE = AmbiguityType
-# Kind, what is read, and how it may be written.
+# Kind, what is read, and how it may be written. Usual lists and lines are rendered below, under "round trips".
 WRITTEN: list[tuple[str, Any, list[str]]] = [
     (
         "questions",
         WON,
         [
-            "1. Who won in 1998?\n2. Who won in 2002?",
-            "1) Who won in 1998?\n2) Who won in 2002?",
-            "(1) Who won in 1998?\n(2) Who won in 2002?",
-            "1: Who won in 1998?\n2: Who won in 2002?",
             "  1. Who won in 1998?\n\n  2. Who won in 2002?  ",
-            "- Who won in 1998?\n- Who won in 2002?",
-            "* Who won in 1998?\n* Who won in 2002?",
-            "• Who won in 1998?\n• Who won in 2002?",
-            "Who won in 1998?\nWho won in 2002?",
             "Here they are:\n1. Who won in 1998?\n2. Who won in 2002?\nI hope this helps.",
             '1. "Who won in 1998?"\n2. "Who won in 2002?"',
             "DQ 1: Who won in 1998?\nDQ 2: Who won in 2002?",
             "- Question 1: Who won in 1998?\n- Question 2: Who won in 2002?",
-            '["Who won in 1998?", "Who won in 2002?"]',
             '["1. Who won in 1998?", "2. Who won in 2002?"]',
-            '```json\n["Who won in 1998?", "Who won in 2002?"]\n```',
             '```\n["Who won in 1998?", "Who won in 2002?"]\n```',
-            '{"pseudo_interpretations": ["Who won in 1998?", "Who won in 2002?"]}',
             "1. Who won in 1998?\n2. who won  in 1998?\n3. Who won in 2002?",
         ],
     ),
@@ -68,10 +57,7 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
         "interpretations",
         HOSTS,
         [
-            "DQ 1: Who hosted in 1998?\nDA 1: Nagano\nDQ 2: Who hosted in 2002?\nDA 2: Salt Lake City",
-            "DQ 1: Who hosted in 1998?\nDA 1: Nagano\n\nDQ 2: Who hosted in 2002?\nDA 2: Salt Lake City",
             "dq1: Who hosted in 1998?\nda1: Nagano\ndq2: Who hosted in 2002?\nda2: Salt Lake City",
-            "- DQ 1: Who hosted in 1998?\n- DA 1: Nagano\n- DQ 2: Who hosted in 2002?\n- DA 2: Salt Lake City",
             "**DQ 1:** Who hosted in 1998?\n**DA 1:** Nagano\n**DQ 2:** Who hosted in 2002?\n**DA 2:** Salt Lake City",
             "Question 1: Who hosted in 1998?\nAnswer 1: Nagano\nQuestion 2: Who hosted in 2002?\n"
             "Answer 2: Salt Lake City",
@@ -80,12 +66,6 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
             "Question: Who hosted in 2002?\nShort answer: Salt Lake City",
             "Disambiguations:\nDQ 1: Who hosted in 1998?\nsome prose\nDA 1: Nagano\n"
             "DQ 2: Who hosted in 2002?\nDA 2: Salt Lake City\nDQ 3: Who hosted in 2006?",
-            '[{"question": "Who hosted in 1998?", "answer": "Nagano"}, '
-            '{"question": "Who hosted in 2002?", "answer": "Salt Lake City"}]',
-            '```json\n[{"question": "Who hosted in 1998?", "answer": "Nagano"}, '
-            '{"question": "Who hosted in 2002?", "answer": "Salt Lake City"}]\n```',
-            '{"interpretations": [{"question": "Who hosted in 1998?", "answer": "Nagano"}, '
-            '{"question": "Who hosted in 2002?", "answer": "Salt Lake City"}]}',
             '[{"Disambiguated_Question": "Who hosted in 1998?", "Short_Answer": "Nagano"}, '
             '{"dq": "Who hosted in 2002?", "da": "Salt Lake City"}]',
             '[["Who hosted in 1998?", "Nagano"], ["Who hosted in 2002?", "Salt Lake City"]]',
@@ -135,7 +115,14 @@ WRITTEN: list[tuple[str, Any, list[str]]] = [
             '{"answerable": "Yes"}',
         ],
     ),
-    ("yes or no", "No", ["No", "no.", "No, although yes would be nicer", "Nothing there: no", "False"]),
+    (
+        "yes or no",
+        "No",
+        [
+            *("No", "no.", "No, although yes would be nicer", "Nothing there: no", "False"),
+            *("No [1]", "No. See passage [1].", "No, passage [1] is about another year"),
+        ],
+    ),
     (
         "numbers",
         [1, 3],
@@ -196,6 +183,20 @@ VALUES: list[tuple[str, Any, list[Any]]] = [
     ("interpretations", [], [None]),
     (
         "interpretations",
+        HOSTS[:1],
+        [
+            # The long answer ends the list, and is not the answer of a question without one.
+            "DQ 1: Who hosted in 1998?\nDA 1: Nagano\nAnswer: Nagano hosted.\nDQ 1: Who sang?\nDA 1: Nobody",
+            "DQ 1: Who hosted in 1998?\nDA 1: Nagano\nDQ 2: Who hosted in 2002?\nAnswer: Nagano hosted in 1998.",
+        ],
+    ),
+    (
+        "interpretations",
+        [Interpretation(question="Which songs?", answer='"Hello" and "Goodbye"')],
+        ['DQ 1: Which songs?\nDA 1: "Hello" and "Goodbye"'],
+    ),
+    (
+        "interpretations",
         [Interpretation(question="Who hosted?", answer="Nagano; Japan")],
         [{"question": "Who hosted?", "short_answer": ["Nagano", "Japan"]}],
     ),
@@ -253,13 +254,9 @@ REFUSED: list[tuple[str, str, list[str]]] = [
     ("mark", "not a mark from 1 to 5: …{}", ["4.5", "8/10", "between 2 and 3", "", "good"]),
 ]
 REFUSED_VALUES: list[tuple[str, str, list[Any]]] = [
-    ("questions", "not a (?:list|question)", [7, 1.5, ..., {"a": 1}, [None], [True]]),
+    ("questions", "not a (?:list|question)", [7, 1.5, ..., {"a": 1}, [None], [True], [WON]]),
     ("yes or no", "neither Yes nor No", [None, 2, [], ["Perhaps"]]),
-    (
-        "numbers",
-        "no list of numbers",
-        [True, [True, False], 1.5, float("nan"), float("inf"), {"1": 1, "2": 2}, ...],
-    ),
+    ("numbers", "no list of numbers", [True, [True, False], 1.5, float("nan"), float("inf"), {"1": 1, "2": 2}, ...]),
     ("answers", "not a", [1901, [1901], [["a"]], {"a": 1, "b": 2}, [{"question": "Who?"}], True]),
     ("grade", "not one of Correct, Ambiguous, Incorrect", [1, None, ["Correct", "Incorrect"]]),
     ("support", "not one of Fully, Partially, No", [True]),
@@ -317,22 +314,6 @@ def test_so_is_one_in_lines(parse: Any, nothing: str) -> None:
     assert parse(f"DQ 1: Who hosted in 1998?\nDA 1: Nagano\nPassage: 2\n{unanswered}\nPassage: 4") == [NAGANO_IN_2]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Answer: Nagano hosted.\nDQ 1: Who sang?\nDA 1: Nobody",  # the long answer ends the list
-        "DQ 2: Who hosted in 2002?\nAnswer: Nagano hosted in 1998.",  # and is not the answer of a question without one
-    ],
-)
-def test_the_long_answer_ends_the_list(text: str) -> None:
-    assert parse_interpretations(f"DQ 1: Who hosted in 1998?\nDA 1: Nagano\n{text}") == [HOSTS[0]]
-
-
-def test_quotes_around_a_part_of_an_answer_stay() -> None:
-    pairs = parse_interpretations('DQ 1: Which songs?\nDA 1: "Hello" and "Goodbye"')
-    assert pairs[0].answer == '"Hello" and "Goodbye"'
-
-
 @pytest.mark.parametrize("case", golden("toc_parse_disambig")["cases"], ids=lambda case: repr(case["input"])[:40])
 def test_every_pair_of_the_released_parser_is_found_in_order(case: dict[str, Any]) -> None:
     try:
@@ -344,14 +325,6 @@ def test_every_pair_of_the_released_parser_is_found_in_order(case: dict[str, Any
         assert (pair["question"], pair["answer"]) in rest, found
 
 
-def test_a_list_in_a_list_is_not_taken_for_a_question() -> None:
-    try:
-        parsed = parse_questions([WON])
-    except ValueError:
-        return
-    assert parsed == WON
-
-
 def test_parse_lines_keeps_plain_lines_only_without_bullets() -> None:
     assert parse_lines("first line\n\nsecond line") == ["first line", "second line"]
     assert parse_lines("prose\n- item\nmore prose") == ["item"]
@@ -360,15 +333,6 @@ def test_parse_lines_keeps_plain_lines_only_without_bullets() -> None:
 
 def test_a_digit_is_a_verdict_for_dspy() -> None:
     assert [KINDS["yes or no"].reply("1"), KINDS["yes or no"].reply("0")] == ["Yes", "No"]
-
-
-@pytest.mark.parametrize("text", ["No [1]", "No. See passage [1].", "No, passage [1] is about another year"])
-def test_a_citation_beside_no_does_not_turn_it_into_yes(text: str) -> None:
-    try:
-        verdict = KINDS["yes or no"].reply(text)
-    except AdapterParseError:
-        return  # loud is fine: DSPy asks again
-    assert verdict == "No"
 
 
 # --- round trips -------------------------------------------------------------------------------------
@@ -414,26 +378,27 @@ TOLD = STRIPPED.filter(lambda text: not is_null(text))
 ANY_INTERPRETATIONS = st.lists(st.builds(Interpretation, question=STRIPPED, answer=TOLD, pid=PID), max_size=4)
 
 
-@given(ANY_INTERPRETATIONS)
-def test_interpretations_round_trip_through_json(pairs: list[Interpretation]) -> None:
+def rendered_json(pairs: list[Interpretation]) -> tuple[str, ...]:
     dumped = [pair.model_dump() for pair in pairs]
-    for text in (
-        json.dumps(dumped),
-        json.dumps(dumped, ensure_ascii=False, indent=2),
-        f"```json\n{json.dumps(dumped)}\n```",
-        json.dumps({"interpretations": dumped}),
-    ):
-        assert parse_interpretations(text) == pairs
+    plain = json.dumps(dumped)
+    indented = json.dumps(dumped, ensure_ascii=False, indent=2)
+    return plain, indented, f"```json\n{plain}\n```", json.dumps({"interpretations": dumped})
+
+
+@given(ANY_INTERPRETATIONS)
+def test_any_interpretations_round_trip_through_json(pairs: list[Interpretation]) -> None:
+    assert all(parse_interpretations(text) == pairs for text in rendered_json(pairs))
 
 
 @given(PLAIN_INTERPRETATIONS)
 @settings(max_examples=60)
-def test_interpretations_round_trip_through_lines(pairs: list[Interpretation]) -> None:
+def test_interpretations_round_trip_through_lines_and_json(pairs: list[Interpretation]) -> None:
     lines = []
     for number, pair in enumerate(pairs, 1):
         lines += [f"DQ {number}: {pair.question}", f"DA {number}: {pair.answer}"]
         lines += [f"Passage: {pair.pid}"] if pair.pid is not None else []
-    for text in ("\n".join(lines), "\n\n".join(lines), "\n".join(f"- {line}" for line in lines)):
+    texts = "\n".join(lines), "\n\n".join(lines), "\n".join(f"- {line}" for line in lines)
+    for text in (*texts, *rendered_json(pairs)):
         assert parse_interpretations(text) == pairs
         assert KINDS["interpretations"].reply(text) == pairs
 

@@ -13,29 +13,14 @@ from lenient_kinds import KINDS
 
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.metrics.text import sentences, sentences_by_shape, split_title
-from polyqa.replies import clean_answer, looks_like_refusal
+from polyqa.replies import clean_answer, looks_like_refusal, tells_nothing
 from polyqa.replies.text import told, without_loops
 from polyqa.signatures import WriteLongFormAnswer
 
 LENGTH = 20_000
 PIECES = (
-    " ",
-    "\n",
-    "\t",
-    "\xa0",
-    ". ",
-    "A. ",
-    "Mr. ",
-    "*",
-    "_",
-    "|",
-    "–",
-    "(",
-    '{"',
-    "```\n",
-    "```json\n",
-    "<think>",
-    "no ",
+    *(" ", "\n", "\t", "\xa0", ". ", "A. ", "Mr. ", "*", "_", "|", "–", "(", '{"', "```\n", "```json\n", "<think>"),
+    *("no ", "not ", "the question ", "\n---\n", "based on the passages ", "Here is "),
 )
 LEAN = LeanAdapter()
 READERS: dict[str, Callable[[str], Any]] = {
@@ -43,6 +28,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "long answer": lambda text: LEAN.parse(WriteLongFormAnswer, text),
     "clean answer": clean_answer,
     "refusal": looks_like_refusal,
+    "nothing told": tells_nothing,
     "sentences": sentences,
     "sentences by shape": sentences_by_shape,
     "title": lambda text: split_title(text, commas=True),

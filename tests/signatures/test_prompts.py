@@ -8,42 +8,14 @@ import pytest
 from polyqa import signatures
 from polyqa.base.values import AmbiguityType, Interpretation
 from polyqa.signatures import (
-    AggregateAnswers,
-    AnswerClosedBook,
-    AnswerFromPassage,
-    AnswerRefined,
-    AskBack,
-    AskOfNamesakes,
-    ClarifyQuestion,
     CritiqueSegment,
-    DecideRetrieval,
-    DetectAnswers,
     DraftSegment,
     ExtractInterpretations,
     FindDistinct,
-    GenerateQuestion,
     GradePassage,
-    InferPseudoInterpretations,
-    InterpretPassage,
-    LocateAnswer,
-    MatchInterpretations,
-    ReadDocument,
-    ReadPassage,
     RefineQuestion,
-    RelaxQuery,
-    ReviseAnswer,
-    ReviseQuestion,
-    RewriteQuery,
     SelectPassages,
-    SelectQuestions,
-    TellFindings,
-    TypeAmbiguity,
-    VerifyAgainstRoot,
-    VerifyFinding,
     VerifyInterpretation,
-    VerifyInterpretations,
-    VerifyReadings,
-    VerifySupport,
     WriteLongFormAnswer,
 )
 
@@ -51,56 +23,57 @@ READINGS = [
     Interpretation(question="When did the 1953 film come out?", answer="1953", pid="2"),
     Interpretation(question="When did the 1997 film come out?", answer="1997"),
 ]
-OUTPUTS: list[tuple[type[dspy.Signature], dict[str, Any]]] = [
-    (TypeAmbiguity, {"reason": "Two films.", "ambiguity_types": [AmbiguityType.SUBJECT, AmbiguityType.TIME]}),
-    (InferPseudoInterpretations, {"pseudo_interpretations": ["When was it made?", "When was it shown?"]}),
-    (ExtractInterpretations, {"interpretations": READINGS}),
-    (VerifyInterpretation, {"answerable": "No"}),
-    (VerifyInterpretations, {"answered": [1, 3]}),
-    (VerifyReadings, {"supported": []}),
-    (VerifyFinding, {"holds": "Yes"}),
-    (TellFindings, {"interpretations": READINGS, "answer": "Both came out."}),
-    (ReadPassage, {"answers": "1953\n1997"}),
-    (ReadDocument, {"short_answer": "1953", "explanation": "It is about the film of 1953."}),
-    (ReviseAnswer, {"short_answer": "null", "explanation": "null"}),
-    (AggregateAnswers, {"interpretations": READINGS, "answer": "Both came out."}),
-    (ClarifyQuestion, {"interpretations": READINGS, "answer": "There are two.\nOne came out in 1953."}),
-    (WriteLongFormAnswer, {"answer": "There are two.\nOne came out in 1953."}),
-    (AnswerClosedBook, {"answer": 'It may mean two films, "Titanic" and «Titanic».'}),
-    (MatchInterpretations, {"covered": [1, 3]}),
-    (VerifySupport, {"supported": "Yes"}),
-    (FindDistinct, {"kept": [2]}),
-    (DetectAnswers, {"answers": ["1953", "Jean Negulesco", "the “unsinkable” ship"]}),
-    (GenerateQuestion, {"question": "Who directed Titanic?"}),
-    (RefineQuestion, {"refinements": READINGS[1:]}),
-    (AnswerRefined, {"answer": "It may mean two films. One came out in 1953."}),
-    (GradePassage, {"grade": "Ambiguous"}),
-    (RewriteQuery, {"search_query": "Titanic 1953 film release date"}),
-    (DecideRetrieval, {"needs_passages": "Yes"}),
-    (DraftSegment, {"relevant": "Yes", "readings": READINGS[1:], "segment": "The 1997 film came out in 1997."}),
-    (DraftSegment, {"relevant": "No", "readings": [], "segment": "None"}),
-    (CritiqueSegment, {"support": "Partially", "usefulness": 4}),
-    (SelectPassages, {"selected": [3, 1, 2]}),
-    (SelectQuestions, {"kept": [1, 4]}),
-    (AskBack, {"question_back": "Which Titanic do you mean?", "choices": ["the 1953 film", "the 1997 film"]}),
-    (VerifyAgainstRoot, {"fitting": "Yes"}),
-    (RelaxQuery, {"relaxed_query": "Titanic release"}),
-    (InterpretPassage, {"interpretation": "When was the 1997 film Titanic shown?", "short_answer": "1 November 1997"}),
-    (InterpretPassage, {"interpretation": "null", "short_answer": "null"}),
-    (LocateAnswer, {"short_answer": "April 1953", "source": "2", "settled": "No"}),
-    (ReviseQuestion, {"revised_question": "Who directed Titanic (1953 film)?"}),
+OUTPUTS: list[tuple[str, dict[str, Any]]] = [
+    ("TypeAmbiguity", {"reason": "Two films.", "ambiguity_types": [AmbiguityType.SUBJECT, AmbiguityType.TIME]}),
+    ("InferPseudoInterpretations", {"pseudo_interpretations": ["When was it made?", "When was it shown?"]}),
+    ("ExtractInterpretations", {"interpretations": READINGS}),
+    ("VerifyInterpretation", {"answerable": "No"}),
+    ("VerifyInterpretations", {"answered": [1, 3]}),
+    ("VerifyReadings", {"supported": []}),
+    ("VerifyFinding", {"holds": "Yes"}),
+    ("TellFindings", {"interpretations": READINGS, "answer": "Both came out."}),
+    ("ReadPassage", {"answers": "1953\n1997"}),
+    ("ReadDocument", {"short_answer": "1953", "explanation": "It is about the film of 1953."}),
+    ("ReviseAnswer", {"short_answer": "null", "explanation": "null"}),
+    ("AggregateAnswers", {"interpretations": READINGS, "answer": "Both came out."}),
+    ("ClarifyQuestion", {"interpretations": READINGS, "answer": "There are two.\nOne came out in 1953."}),
+    ("WriteLongFormAnswer", {"answer": "There are two.\nOne came out in 1953."}),
+    ("AnswerClosedBook", {"answer": 'It may mean two films, "Titanic" and «Titanic».'}),
+    ("MatchInterpretations", {"covered": [1, 3]}),
+    ("VerifySupport", {"supported": "Yes"}),
+    ("FindDistinct", {"kept": [2]}),
+    ("DetectAnswers", {"answers": ["1953", "Jean Negulesco", "the “unsinkable” ship"]}),
+    ("GenerateQuestion", {"question": "Who directed Titanic?"}),
+    ("RefineQuestion", {"refinements": READINGS[1:]}),
+    ("AnswerRefined", {"answer": "It may mean two films. One came out in 1953."}),
+    ("GradePassage", {"grade": "Ambiguous"}),
+    ("RewriteQuery", {"search_query": "Titanic 1953 film release date"}),
+    ("DecideRetrieval", {"needs_passages": "Yes"}),
+    ("DraftSegment", {"relevant": "Yes", "readings": READINGS[1:], "segment": "The 1997 film came out in 1997."}),
+    ("DraftSegment", {"relevant": "No", "readings": [], "segment": "None"}),
+    ("CritiqueSegment", {"support": "Partially", "usefulness": 4}),
+    ("SelectPassages", {"selected": [3, 1, 2]}),
+    ("SelectQuestions", {"kept": [1, 4]}),
+    ("AskBack", {"question_back": "Which Titanic do you mean?", "choices": ["the 1953 film", "the 1997 film"]}),
+    ("VerifyAgainstRoot", {"fitting": "Yes"}),
+    ("RelaxQuery", {"relaxed_query": "Titanic release"}),
     (
-        AskOfNamesakes,
+        "InterpretPassage",
+        {"interpretation": "When was the 1997 film Titanic shown?", "short_answer": "1 November 1997"},
+    ),
+    ("InterpretPassage", {"interpretation": "null", "short_answer": "null"}),
+    ("LocateAnswer", {"short_answer": "April 1953", "source": "2", "settled": "No"}),
+    ("ReviseQuestion", {"revised_question": "Who directed Titanic (1953 film)?"}),
+    (
+        "AskOfNamesakes",
         {"question": "Who directed Titanic?", "first_answer": "Jean Negulesco", "second_answer": "James Cameron"},
     ),
-    (AnswerFromPassage, {"answer": "Jean Negulesco"}),
+    ("AnswerFromPassage", {"answer": "Jean Negulesco"}),
 ]
 ADAPTERS = [dspy.ChatAdapter(), dspy.JSONAdapter()]
 
 every_adapter = pytest.mark.parametrize("adapter", ADAPTERS, ids=["chat", "json"])
-every_signature = pytest.mark.parametrize(
-    ("signature", "outputs"), OUTPUTS, ids=[signature.__name__ for signature, _ in OUTPUTS]
-)
+every_signature = pytest.mark.parametrize(("signature", "outputs"), OUTPUTS, ids=[name for name, _ in OUTPUTS])
 
 
 def system_message(adapter: dspy.Adapter, signature: type[dspy.Signature]) -> str:
@@ -112,39 +85,36 @@ def test_all_signatures_are_exported() -> None:
     exported = {
         value for value in vars(signatures).values() if isinstance(value, type) and issubclass(value, dspy.Signature)
     }
-    assert exported == {signature for signature, _ in OUTPUTS}
+    assert {one.__name__ for one in exported} == {name for name, _ in OUTPUTS}
 
 
 @every_adapter
 @every_signature
-def test_a_demo_of_every_signature_parses_back(
-    adapter: Any, signature: type[dspy.Signature], outputs: dict[str, Any]
-) -> None:
-    shown = adapter.format_assistant_message_content(signature, outputs)
-    assert adapter.parse(signature, shown) == outputs
+def test_a_demo_of_every_signature_parses_back(adapter: Any, signature: str, outputs: dict[str, Any]) -> None:
+    asked = getattr(signatures, signature)
+    shown = adapter.format_assistant_message_content(asked, outputs)
+    assert adapter.parse(asked, shown) == outputs
 
 
 @every_adapter
 @pytest.mark.parametrize(
     ("signature", "shown"),
     [
-        (ExtractInterpretations, "`interpretations` (list[Interpretation])"),
-        (InferPseudoInterpretations, "`pseudo_interpretations` (list[str])"),
-        (VerifyInterpretation, "`answerable` (Literal['Yes', 'No'])"),
-        (TypeAmbiguity, "`ambiguity_types` (list[AmbiguityType])"),
-        (MatchInterpretations, "`covered` (list[int])"),
-        (VerifySupport, "`supported` (Literal['Yes', 'No'])"),
-        (FindDistinct, "`kept` (list[int])"),
-        (SelectPassages, "`selected` (list[int])"),
-        (GradePassage, "`grade` (Literal['Correct', 'Ambiguous', 'Incorrect'])"),
-        (CritiqueSegment, "`support` (Literal['Fully', 'Partially', 'No'])"),
-        (CritiqueSegment, "`usefulness` (Literal[1, 2, 3, 4, 5])"),
+        ("ExtractInterpretations", "`interpretations` (list[Interpretation])"),
+        ("InferPseudoInterpretations", "`pseudo_interpretations` (list[str])"),
+        ("VerifyInterpretation", "`answerable` (Literal['Yes', 'No'])"),
+        ("TypeAmbiguity", "`ambiguity_types` (list[AmbiguityType])"),
+        ("MatchInterpretations", "`covered` (list[int])"),
+        ("VerifySupport", "`supported` (Literal['Yes', 'No'])"),
+        ("FindDistinct", "`kept` (list[int])"),
+        ("SelectPassages", "`selected` (list[int])"),
+        ("GradePassage", "`grade` (Literal['Correct', 'Ambiguous', 'Incorrect'])"),
+        ("CritiqueSegment", "`support` (Literal['Fully', 'Partially', 'No'])"),
+        ("CritiqueSegment", "`usefulness` (Literal[1, 2, 3, 4, 5])"),
     ],
 )
-def test_lenient_fields_are_shown_under_the_name_of_their_type(
-    adapter: Any, signature: type[dspy.Signature], shown: str
-) -> None:
-    assert shown in system_message(adapter, signature)
+def test_lenient_fields_are_shown_under_the_name_of_their_type(adapter: Any, signature: str, shown: str) -> None:
+    assert shown in system_message(adapter, getattr(signatures, signature))
 
 
 def schema_in(prompt: str) -> dict[str, Any]:

@@ -8,24 +8,10 @@ from openai_server import Engine
 
 
 class Hanging:
-    """Serves an engine.
-
-    Parameters
-    ----------
-    engine
-        Answers.
-    after
-        How many calls are answered before it hangs.
-
-    Attributes
-    ----------
-    answered, hanging
-        How many calls were answered, and how many are not.
-    """
+    """Serves an engine that hangs after so many calls; counts those that were answered, and those that hang."""
 
     def __init__(self, engine: Engine, after: int) -> None:
-        self.engine = engine
-        self.after = after
+        self.engine, self.after = engine, after
         self.answered = self.hanging = 0
         self.released = threading.Event()
         self._lock = threading.Lock()

@@ -1,11 +1,15 @@
 """The real server of `polyqa serve` on a free port of localhost, in a thread."""
 
+import json
+import re
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import dspy
 
@@ -17,6 +21,16 @@ from polyqa.web.limits import WebLimits
 from polyqa.web.run import server
 from polyqa.web.service import Service
 from polyqa.web.shelf import Shelf
+
+
+def events(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the events of a stream, with their data."""
+    found = []
+    for block in text.split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if lines:
+            found.append((lines["event"], json.loads(lines["data"])))
+    return found
 
 
 @dataclass
@@ -32,6 +46,18 @@ class Web:
         """Host and port."""
         host, _, port = self.base.removeprefix("http://").partition(":")
         return host, int(port)
+
+
+@contextmanager
+def started(*command: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Start `polyqa serve` in a process of its own; give its address, and the process, which is killed at the end."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            said = next(line for line in process.stdout if line.startswith("polyqa is at"))
+            yield re.findall(r"http://127\.0\.0\.1:\d+", said)[0], process
+        finally:
+            process.kill()
 
 
 @contextmanager

@@ -6,8 +6,7 @@ makes questions of them.
 
 from .files import SUFFIXES, exists, format_of, is_saved, located, one_split, read_rows
 from .memory import by_row, rows_in_memory
-from .record import Record, as_id, excerpt, folded, listed, problem
-from .shape import Shape
+from .record import Record, Shape, as_id, excerpt, folded, listed, problem
 from .text import read_lines, read_text
 
 __all__ = [

@@ -10,8 +10,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.files import visible_files
 
 from .memory import rows_of_json
-from .record import Record, no_split, problem
-from .shape import Shape
+from .record import Record, Shape, no_split, problem
 from .tables import read_table
 from .text import read_lines, read_text
 
@@ -34,10 +33,7 @@ def format_of(path: Path) -> str:
 def located(source: str | Path, split: str | None = None) -> tuple[Path, str | None]:
     """Return path and split of a source, which may be written ``FILE@SPLIT``.
 
-    Raises
-    ------
-    PolyqaError
-        If it names another split than ``split``, or the home folder of nobody.
+    `PolyqaError` if it names another split than ``split``, or the home folder of nobody.
     """
     try:
         path = Path(source).expanduser()

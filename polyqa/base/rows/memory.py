@@ -5,8 +5,7 @@ from typing import Any
 
 from polyqa.base.values import Passage
 
-from .record import Record, excerpt, no_split, plain, problem
-from .shape import Shape
+from .record import Record, Shape, excerpt, no_split, plain, problem
 
 _WRAPPED = "data"  # what ALCE's results, SQuAD and TriviaQA call their list
 
@@ -19,15 +18,8 @@ def rows_in_memory(source: Any, shape: Shape, split: str | None = None) -> Itera
     source
         A data frame of pandas or polars, a table of pyarrow, a data set of `datasets`, a mapping (see `rows_of_json`),
         or an iterable of rows: mappings, texts, documents of LangChain or nodes of LlamaIndex.
-    shape
-        What the rows look like.
     split
         Which split to take; may be left out where there is one at most.
-
-    Raises
-    ------
-    PolyqaError
-        If there is no such split, or several and none is named.
     """
     origin = f"the {shape.what}"
     if isinstance(source, Mapping):
@@ -79,15 +71,8 @@ def rows_of_json(data: Any, shape: Shape, split: str | None, origin: str) -> Ite
     data
         A list of rows; an object of rows by id; an object of columns; either of these under the name of a split, or of
         ``data``. A data set of `datasets` may stand for a list.
-    shape, split
-        See `rows_in_memory`.
     origin
         What messages call it.
-
-    Raises
-    ------
-    PolyqaError
-        If it is something else, or there is no such split.
     """
     held, place = _unwrapped(data, shape), origin
     singular = shape.what.removesuffix("s")

@@ -1,7 +1,7 @@
-"""A row as it was read, and how a problem with one is told."""
+"""A row as it was read, what tells its kind, and how a problem with one is told."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,21 +13,49 @@ _LISTED = 12
 
 @dataclass(frozen=True)
 class Record:
-    """What one row holds, before it is checked.
+    """What one row holds, before it is checked: decoded JSON, or a mapping from the names of columns.
 
-    Attributes
-    ----------
-    where
-        The file and the line, the number or the key in it: what a message about the row starts with.
-    value
-        The decoded JSON, or a mapping from the names of columns.
-    key
-        The row's key, where the file is an object of rows; it serves as the id.
+    A message about it starts with where it stands: the file and the line, the number or the key in it. Where the file
+    is an object of rows, the row's ``key`` serves as its id.
     """
 
     where: str
     value: Any
     key: str | None = None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a kind of row looks like.
+
+    Attributes
+    ----------
+    what
+        Its name in messages: ``passages`` or ``questions``.
+    names
+        Keys in small letters; a row has one of them at least.
+    unnamed
+        Returns the names of the columns of a TSV file whose first line names none, from the cells of that line;
+        ``None`` if they cannot be told.
+    part
+        What the files with such rows are called in a folder of BEIR.
+    """
+
+    what: str
+    names: frozenset[str]
+    unnamed: Callable[[Sequence[str]], Sequence[str] | None]
+    part: str
+
+    def is_row(self, value: Any) -> bool:
+        """Tell a row, which may be broken, from an object of rows."""
+        return isinstance(value, Mapping) and any(
+            str(key).strip().lower() in self.names and (isinstance(cell, str | list) or _is_inner(cell))
+            for key, cell in value.items()
+        )
+
+
+def _is_inner(cell: Any) -> bool:
+    return isinstance(cell, Mapping) and isinstance(cell.get("text"), str)  # a question of Natural Questions
 
 
 def plain(value: Any) -> Any:
@@ -48,10 +76,7 @@ def plain(value: Any) -> Any:
 def as_id(value: Any) -> str:
     """Return an id as text: a whole number is written as one, also where it is a float, as pandas has it.
 
-    Raises
-    ------
-    ValueError
-        If it is neither a text nor a number, nor MongoDB's ``{"$oid": "5f"}``.
+    `ValueError` if it is neither a text nor a number, nor MongoDB's ``{"$oid": "5f"}``.
     """
     if isinstance(value, Mapping) and len(value) == 1:
         (value,) = value.values()
@@ -63,13 +88,7 @@ def as_id(value: Any) -> str:
 
 
 def folded(record: Record) -> dict[str, Any]:
-    """Return the row, a mapping, with its keys in small letters, without what is missing, and with its own key as id.
-
-    Raises
-    ------
-    PolyqaError
-        If it is no mapping.
-    """
+    """Return a row, which must be a mapping, with keys in small letters, without what is missing, its own key as id."""
     if not isinstance(record.value, Mapping):
         raise problem(record.where, f"expected an object, got {type(record.value).__name__}", excerpt(record.value))
     row: dict[str, Any] = {}

@@ -5,8 +5,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from .record import Record, problem
-from .shape import Shape
+from .record import Record, Shape, problem
 from .text import read_lines
 
 _MOST_LINES = 10_000  # of one cell
@@ -20,15 +19,8 @@ class _StrayQuoteError(ValueError):
 def read_table(path: Path, shape: Shape, delimiter: str | None) -> Iterator[Record]:
     """Yield the rows of a table as mappings from the names of its columns, in small letters.
 
-    Parameters
-    ----------
-    path, shape
-        See `polyqa.base.rows.read_rows`.
-    delimiter
-        If not given, that of tab, comma and semicolon which the first line has.
+    If no delimiter is given, it is that of tab, comma and semicolon which the first line has.
 
-    Notes
-    -----
     ColBERT's and MS MARCO's collections quote nothing, DPR's passages are quoted where they must be. So a cell counts
     as quoted if it begins and ends with a quote and doubles every one in it. Line breaks in a cell of a TSV file are
     known only where a header names the columns: else a quotation that spans two passages would make one of them.

@@ -26,13 +26,7 @@ _SHOWN = 30  # characters around what cannot be read
 
 
 def read_text(path: Path) -> str:
-    """Return the whole text of a file.
-
-    Raises
-    ------
-    PolyqaError
-        If it cannot be read, or is not text in UTF-8 or UTF-16; the line is named.
-    """
+    """Return the whole text of a file; `PolyqaError`, with the line, if that is no text in UTF-8 or UTF-16."""
     with _opened(path) as stream:
         return stream.read()
 

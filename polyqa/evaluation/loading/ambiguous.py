@@ -216,10 +216,9 @@ class RamdocsRecord(QuestionRecord):
 
     def to_question(self, id: str) -> Question:
         """Return the record as a question with a reading for each right answer, named by what it is about."""
-        named = self.disambig_entity if len(self.disambig_entity) == len(self.gold_answers) else []
-        asked = [f"{self.question.rstrip(' ?')} ({entity})?" for entity in named] or [self.question] * len(
-            self.gold_answers
-        )
+        asked = [self.question] * len(self.gold_answers)
+        if len(self.disambig_entity) == len(asked):
+            asked = [f"{self.question.rstrip(' ?')} ({entity})?" for entity in self.disambig_entity]
         return Question(
             id=id,
             question=self.question,

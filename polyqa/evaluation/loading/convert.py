@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from polyqa.base.errors import PolyqaError
 from polyqa.base.rows import Record, excerpt, folded, problem
 from polyqa.base.text import counted
 from polyqa.metrics.gold import Question
@@ -87,7 +86,9 @@ def convert(records: Iterable[Record], format: str | None, origin: str) -> Loade
         else:
             where, earlier = found[question.id]
             if chosen.join is None or earlier.question != question.question:
-                raise _repeated(record, question.id, where, chosen)
+                also = "" if chosen.join is None else " with another question"
+                said = f"the id {question.id!r} already stands at {where}{also}"
+                raise problem(record.where, said, excerpt(record.value))
             found[question.id] = (where, chosen.join(earlier, question))
     if not found:
         raise problem(origin, "there is no question in it that has an answer")
@@ -117,13 +118,7 @@ R = TypeVar("R", bound=QuestionRecord)
 
 
 def check(record: Record, kind: type[R], name: str) -> R:
-    """Return a record as one of its kind.
-
-    Raises
-    ------
-    PolyqaError
-        If it is not; it says where the record stands, what is wrong and shows it.
-    """
+    """Return a record as one of its kind; else raise `PolyqaError`, which says where it stands and what is wrong."""
     row = folded(record)
     try:
         return kind.model_validate(row)
@@ -136,11 +131,6 @@ def _described(error: ValidationError) -> str:
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     others = error.error_count() - 1
     return f"{place}: {first['msg']:.200}" + (f" (and {others} more)" if others else "")
-
-
-def _repeated(record: Record, id: str, where: str, format: Format) -> PolyqaError:
-    also = "" if format.join is None else " with another question"
-    return problem(record.where, f"the id {id!r} already stands at {where}{also}", excerpt(record.value))
 
 
 def questions_fingerprint(questions: Iterable[Question]) -> str:

@@ -10,26 +10,8 @@ from pydantic import AliasChoices
 from polyqa.base.rows import Record, Shape, excerpt, folded, problem
 from polyqa.metrics.gold import Question
 
-from .ambiguous import (
-    AmbigNQRecord,
-    AsqaRecord,
-    MultiAnswerRecord,
-    MultiSpanQARecord,
-    RamdocsRecord,
-    SituatedQARecord,
-    join,
-)
+from . import ambiguous, plain
 from .fields import QUESTIONS, QuestionRecord, answers
-from .plain import (
-    DPRRecord,
-    KiltRecord,
-    NaturalQuestionsRecord,
-    NQOpenRecord,
-    PlainRecord,
-    PopQARecord,
-    SquadRecord,
-    TriviaQARecord,
-)
 
 
 @dataclass(frozen=True)
@@ -78,20 +60,20 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
     {
         format.name: format
         for format in (
-            Format("asqa", "ASQA", AsqaRecord),
-            Format("natural-questions", "Natural Questions", NaturalQuestionsRecord),
-            Format("ambignq", "AmbigNQ", AmbigNQRecord),
-            Format("situatedqa", "SituatedQA", SituatedQARecord, join),
-            Format("ramdocs", "RAMDocs", RamdocsRecord),
-            Format("kilt", "KILT", KiltRecord),
-            Format("multispanqa", "MultiSpanQA", MultiSpanQARecord),
-            Format("triviaqa", "TriviaQA", TriviaQARecord),
-            Format("squad", "SQuAD", SquadRecord),
-            Format("popqa", "PopQA", PopQARecord),
-            Format("multi-answer", "questions with several answers", MultiAnswerRecord),
-            Format("dpr", "DPR", DPRRecord),
-            Format("nq-open", "NQ-open", NQOpenRecord),
-            Format("plain", "questions with an answer", PlainRecord),
+            Format("asqa", "ASQA", ambiguous.AsqaRecord),
+            Format("natural-questions", "Natural Questions", plain.NaturalQuestionsRecord),
+            Format("ambignq", "AmbigNQ", ambiguous.AmbigNQRecord),
+            Format("situatedqa", "SituatedQA", ambiguous.SituatedQARecord, ambiguous.join),
+            Format("ramdocs", "RAMDocs", ambiguous.RamdocsRecord),
+            Format("kilt", "KILT", plain.KiltRecord),
+            Format("multispanqa", "MultiSpanQA", ambiguous.MultiSpanQARecord),
+            Format("triviaqa", "TriviaQA", plain.TriviaQARecord),
+            Format("squad", "SQuAD", plain.SquadRecord),
+            Format("popqa", "PopQA", plain.PopQARecord),
+            Format("multi-answer", "questions with several answers", ambiguous.MultiAnswerRecord),
+            Format("dpr", "DPR", plain.DPRRecord),
+            Format("nq-open", "NQ-open", plain.NQOpenRecord),
+            Format("plain", "questions with an answer", plain.PlainRecord),
         )
     }
 )
@@ -109,13 +91,7 @@ SHAPE = Shape("questions", frozenset({*QUESTIONS, "qa_pairs", "paragraphs", "tex
 
 
 def named_format(name: str) -> Format:
-    """Return a format by its name.
-
-    Raises
-    ------
-    PolyqaError
-        If there is none of this name; the names are listed.
-    """
+    """Return a format by its name; raise `PolyqaError`, which lists the names, if there is none."""
     if name not in FORMATS:
         raise problem("format", f"there is no format {name!r}; there are {', '.join(FORMATS)}")
     return FORMATS[name]

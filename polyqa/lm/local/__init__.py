@@ -1,16 +1,11 @@
 """A language model on this machine, offline: llama.cpp in a process of its own, asked like any other `dspy.LM`."""
 
-from .engine import LocalEngine, LocalLM, shared_engine
-from .process import LocalServer, LocalSettings, free_memory, local_settings, needed_memory, physical_cores
-
-__all__ = [
-    "LocalEngine",
-    "LocalLM",
-    "LocalServer",
-    "LocalSettings",
-    "free_memory",
-    "local_settings",
-    "needed_memory",
-    "physical_cores",
-    "shared_engine",
-]
+from .engine import LocalEngine as LocalEngine
+from .engine import LocalLM as LocalLM
+from .engine import shared_engine as shared_engine
+from .process import LocalServer as LocalServer
+from .process import LocalSettings as LocalSettings
+from .process import free_memory as free_memory
+from .process import local_settings as local_settings
+from .process import needed_memory as needed_memory
+from .process import physical_cores as physical_cores

@@ -40,11 +40,6 @@ class LocalEngine:
 
     At most as many calls are sent at once as the server has slots; the wait for a slot, or for the model to be loaded,
     does not count for a call's deadline. A call that was given up ends at once, and llama.cpp stops writing its reply.
-
-    Parameters
-    ----------
-    path, name, settings
-        See `LocalServer`.
     """
 
     def __init__(self, path: Path, name: str, settings: LocalSettings) -> None:
@@ -156,7 +151,13 @@ class AsyncLocalEngine:
         clients = self._clients.setdefault(asyncio.get_running_loop(), {})
         if address not in clients:
             clients.clear()
-            clients[address] = _client(address, self.engine.server.key)
+            key = self.engine.server.key
+            transport = type(AsyncOpenAIChatLM(key).transport)  # DSPy gives it no public name
+            # A call's own deadline ends it: a prompt may be read for minutes before the first byte comes. Nothing goes
+            # through a proxy that the environment names.
+            waits = dict.fromkeys(("read_timeout", "write_timeout", "pool_timeout"), _FOREVER)
+            reader = AsyncErrorReader(transport(trust_env=False, **waits))
+            clients[address] = AsyncOpenAIChatLM(key, reader, f"{address}/v1")
         return clients[address]
 
     def _sent(self, request: Request) -> tuple[Request, int]:
@@ -200,18 +201,9 @@ def shared_engine(path: Path, name: str, settings: LocalSettings) -> LocalEngine
 
 
 class LocalLM(BoundedLM):
-    """A language model on this machine, as a `dspy.LM`.
+    """A language model on this machine, as a `dspy.LM`; the name labels figures made with it.
 
-    Parameters
-    ----------
-    model
-        What figures made with it are labelled with: ``local/qwen2.5-coder-1.5b``.
-    engine
-        Runs it.
-    seed
-        Of what is drawn at a temperature above 0; the n-th reply to a request (``rollout_id``) has a seed of its own.
-    settings
-        See `BoundedLM`.
+    At a temperature above 0 the seed decides, and the n-th reply to a request (``rollout_id``) has one of its own.
     """
 
     takes_grammar = gives_probabilities = True
@@ -270,14 +262,3 @@ class LocalLM(BoundedLM):
             return prompt, settings
         rollout = settings.get("rollout_id", self.kwargs.get("rollout_id")) or 0
         return prompt, {"seed": self.seed + rollout, **settings}
-
-
-def _client(address: str, key: str) -> AsyncOpenAIChatLM:
-    """Return DSPy's client of a server on this machine.
-
-    A call's own deadline ends it: a prompt may be read for minutes before the first byte comes. Nothing goes through
-    a proxy that the environment names.
-    """
-    transport = type(AsyncOpenAIChatLM(key).transport)  # DSPy gives it no public name
-    waits = {"read_timeout": _FOREVER, "write_timeout": _FOREVER, "pool_timeout": _FOREVER}
-    return AsyncOpenAIChatLM(key, AsyncErrorReader(transport(trust_env=False, **waits)), f"{address}/v1")

@@ -16,7 +16,7 @@ from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from pydantic import TypeAdapter
 
@@ -28,28 +28,21 @@ from polyqa.models.gguf_header import check_header
 
 from .slots import Slots
 
-_STARTS_IN = 300.0
-"""Seconds that a model may take to load: from a slow disk it is minutes."""
-_ANSWERS_IN = 5.0
-"""Seconds after which a server that does not even say how it is counts as hung."""
-_DIES_IN = 0.5
-"""Seconds from the end of a connection to that of the process."""
-_BESIDE_THE_MODEL = 500 * 2**20
-"""Bytes that llama.cpp takes beside the model's file, contexts and cached prompts, measured with 1.5B parameters."""
+_STARTS_IN = 300.0  # seconds that a model may take to load: from a slow disk it is minutes
+_ANSWERS_IN = 5.0  # seconds after which a server that does not even say how it is counts as hung
+_DIES_IN = 0.5  # seconds from the end of a connection to that of the process
 _MANY_CORES = 4
-_SPARE = 1
-"""Slots for prompts that are not asked just now, where llama.cpp's own cache of prompts cannot be used."""
+_SPARE = 1  # slots for prompts that are not asked just now, where llama.cpp's own cache of prompts cannot be used
+# Measured with 1.5B parameters: bytes that llama.cpp takes beside the model's file, contexts and cached prompts, and
+# those that a token of a slot's context takes.
+_BESIDE_THE_MODEL = 500 * 2**20
 _CONTEXT = 28 * 2**10
-"""Bytes that a token of a slot's context takes, with 1.5B parameters."""
 _KILLED = " (the system ends the largest process where memory is short)"
 # What llama.cpp writes into its log, and what it means.
 _CAUSES = (
     (r"unknown model architecture: '([^']*)'", "llama.cpp does not know its architecture, {0}"),
     (r"(?:failed to allocate|unable to allocate|std::bad_alloc|cannot allocate memory)", "there is not enough memory"),
-    (
-        r"(?:data is not within the file bounds|failed to read|unexpectedly reached end|corrupted)",
-        "the file is damaged",
-    ),
+    (r"data is not within the file bounds|failed to read|unexpectedly reached end|corrupted", "the file is damaged"),
     (r"(?:error loading model|failed to load model)[^:]*: ([^\n]{1,200})", "{0}"),
 )
 
@@ -115,29 +108,14 @@ class LocalServer:
     """llama.cpp's server in a process of its own, started at the first call and shared by all threads and loops.
 
     In a process of its own a damaged model, too little memory or an error of llama.cpp ends that process and not the
-    one that holds the user's work, and Ctrl-C reaches only polyqa.
-
-    Parameters
-    ----------
-    path
-        The model's file (GGUF).
-    name
-        What the model is called in replies.
-    settings
-        How it runs.
-
-    Attributes
-    ----------
-    loras
-        The weights that are added to it for calls that ask for them, by the name that such calls have as ``lora`` in
-        their ``metadata``; empty if none are shipped for it.
-    slots
-        Those for calls without them, from 0; that for calls with them comes after.
+    one that holds the user's work, and Ctrl-C reaches only polyqa. In replies the model has the name that is given.
     """
 
     def __init__(self, path: Path, name: str, settings: LocalSettings) -> None:
         self.path, self.name, self.settings = path, name, settings
+        # The weights that are added for calls which ask for them, by the name that is `lora` in their `metadata`.
         self.loras = lora_files(path)
+        # Those for calls without added weights, from 0; that for calls with them comes after.
         self.slots = Slots(settings.slots + (_SPARE if self.loras and settings.prompt_cache else 0))
         self.key = secrets.token_urlsafe()
         self._restored: list[str] = []
@@ -155,7 +133,7 @@ class LocalServer:
             If the file is no model, the model cannot be loaded, or there is too little memory for it.
         """
         with self._lock:
-            if self._address is None or self._process is None or self._process.poll() is not None:
+            if self._address is None or self.pid is None:
                 self._address = self._start()
             return self._address
 
@@ -179,16 +157,10 @@ class LocalServer:
     def end_if_hung(self) -> bool:
         """End the process if it does not even answer how it is, and return whether it was so."""
         address, process = self._address, self._process
-        if address is None or process is None:
+        if address is None or process is None or _status(address, "GET", "/health"):
             return False
-        with closing(HTTPConnection(address.rpartition("/")[2], timeout=_ANSWERS_IN)) as connection:
-            try:
-                connection.request("GET", "/health")
-                connection.getresponse()
-            except (OSError, HTTPException):
-                process.kill()
-                return True
-        return False
+        process.kill()
+        return True
 
     @property
     def pid(self) -> int | None:
@@ -212,8 +184,10 @@ class LocalServer:
         atexit.register(self.stop)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        settings = {**asdict(self.settings), "path": str(self.path), "name": self.name, "key": self.key}
-        settings |= {
+        settings = asdict(self.settings) | {
+            "path": str(self.path),
+            "name": self.name,
+            "key": self.key,
             "slots": len(self.slots.read),
             "loras": [str(file) for file in self.loras.values()],
             "kept": f"{kept_folder()}{os.sep}",
@@ -242,12 +216,8 @@ class LocalServer:
 
     def _stop(self) -> None:
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                if pipe is not None:
-                    with suppress(OSError):
-                        pipe.close()
+            with suppress(OSError), self._process:  # which closes its pipes, and waits for its end
+                self._process.kill()
         if self._log is not None:
             self._log.close()
         self._address = self._process = self._log = None
@@ -298,16 +268,12 @@ class LocalServer:
 
     def _slot(self, address: str, slot: int, action: str, file: str) -> bool:
         """Have the server save or restore what a slot has read, and return whether it did."""
-        with closing(HTTPConnection(address.rpartition("/")[2], timeout=_ANSWERS_IN)) as connection:
-            headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
-            try:
-                connection.request("POST", f"/slots/{slot}?action={action}", json.dumps({"filename": file}), headers)
-                return connection.getresponse().status == HTTPStatus.OK
-            except (OSError, HTTPException):
-                return False
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        body = json.dumps({"filename": file})
+        return _status(address, "POST", f"/slots/{slot}?action={action}", body, headers) == HTTPStatus.OK
 
     def _check_memory(self) -> None:
-        more = 0 if not self.loras else 1 + len(self.slots.read) - self.settings.slots
+        more = 1 + len(self.slots.read) - self.settings.slots if self.loras else 0
         need = needed_memory(self.path) + more * self.settings.context * _CONTEXT
         free = free_memory()
         if free is not None and need > free:
@@ -328,6 +294,16 @@ class LocalServer:
                 return words.format(*match.groups())
         status = self._process.returncode
         return f"it ended with status {status}" + _KILLED * (status == -9)
+
+
+def _status(address: str, *request: Any) -> int:
+    """Return the status of the server's reply to a request; 0 if none comes in time."""
+    with closing(HTTPConnection(address.rpartition("/")[2], timeout=_ANSWERS_IN)) as connection:
+        try:
+            connection.request(*request)
+            return connection.getresponse().status
+        except (OSError, HTTPException):
+            return 0
 
 
 def free_memory() -> int | None:

@@ -9,33 +9,16 @@ class Slots:
 
     llama.cpp chooses by the same rule, but among all slots, and would take what was read with added weights
     (`polyqa.models.gguf.lora_files`) for a call without them. Calls with them share a slot of their own, the last one,
-    so they are computed one after the other.
-
-    Parameters
-    ----------
-    count
-        How many there are for calls without added weights, at least as many as calls that are computed at once.
-
-    Attributes
-    ----------
-    read
-        The prompt of the last call of each, without that of added weights.
+    so they are computed one after the other. The others are at least as many as calls that are computed at once.
     """
 
     def __init__(self, count: int) -> None:
-        self.read = [""] * count
+        self.read = [""] * count  # the prompt of the last call of each, without that of added weights
         self._free = list(range(count))  # the last one was used last
         self._lock = threading.Lock()
 
     def take(self, prompt: str, *, lora: bool = False) -> int:
-        """Return the number of a slot that is free, now that of a call with this prompt.
-
-        Parameters
-        ----------
-        prompt
-            All that the model reads.
-        lora
-            Whether it does so with added weights.
+        """Return the number of a slot that is free, now that of a call with this prompt, or with added weights.
 
         >>> slots = Slots(2)
         >>> first, other = slots.take("Say Yes or No. Is it old?"), slots.take("Tell a story.")

@@ -39,8 +39,6 @@ def fitted(candidates: Sequence[Candidate], questions: Sequence[Question]) -> li
 
     Parameters
     ----------
-    candidates
-        Of the library.
     questions
         For training; with none, the candidates are returned as they are.
     """

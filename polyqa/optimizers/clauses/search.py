@@ -99,8 +99,6 @@ def search_clauses(program: dspy.Module, plan: Plan, file: Path, calls: CallCoun
         have gone out; no limit if not given).
     file
         For every candidate with its score, in the order in which they were tried, see `trials.write_trials`.
-    calls
-        Of language models that went out.
 
     Raises
     ------

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import dspy
 
+from polyqa import signatures
 from polyqa.base.values import AmbiguityType, Grade, render_passages
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
@@ -19,34 +20,13 @@ from polyqa.metrics.text import holds, sentences, sentences_by_shape
 from polyqa.programs.sixpaq import render_candidates
 from polyqa.programs.spanwise import Finding
 from polyqa.replies import parse_ambiguity_types
-from polyqa.signatures import (
-    AnswerClosedBook,
-    AnswerRefined,
-    ClarifyQuestion,
-    DraftSegment,
-    ExtractInterpretations,
-    GradePassage,
-    InferPseudoInterpretations,
-    InterpretPassage,
-    LocateAnswer,
-    ReadDocument,
-    RefineQuestion,
-    SelectPassages,
-    SelectQuestions,
-    TellFindings,
-    TypeAmbiguity,
-    VerifyFinding,
-    VerifyInterpretation,
-    VerifyInterpretations,
-    VerifyReadings,
-    WriteLongFormAnswer,
-)
 from polyqa.signatures.lookup import find_by_fields
 
 from .reasons import reason_of
-from .shown import Demo, Held, Shown, cut, first_empty, held_readings
+from .shown import Demo, Shown, cut, first_empty, held_readings
 
 Maker: TypeAlias = Callable[[Question, Shown], list[Demo]]
+"""Makes the demos of a predictor; one that does not say what is asked asks the training question itself."""
 _MAKERS: dict[type[dspy.Signature], Maker] = {}
 _FROM_MEMORY: dict[type[dspy.Signature], Maker] = {}
 _FROM_LONG_ANSWERS: set[Maker] = set()
@@ -66,8 +46,6 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
     ----------
     program
         Retrieves the passages, see `Shown` for what it may offer; its language model is not called.
-    questions
-        Training questions.
 
     Returns
     -------
@@ -83,7 +61,8 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
             fields = predictor.signature.fields
             make = _maker(predictor.signature)
             for demo in make(question, shown) if make else ():
-                demos[name].append({field: value for field, value in demo.items() if field in fields})
+                asked = {"question": question.question, **demo}
+                demos[name].append({field: asked[field] for field in fields if field in asked})
     return demos
 
 
@@ -115,56 +94,59 @@ def _demos_of(
     return register
 
 
-@_demos_of(TypeAmbiguity)
+@_demos_of(signatures.TypeAmbiguity)
 def _ambiguity_types(question: Question, shown: Shown) -> list[Demo]:
     """Only where the data set names the types, or the question is plain."""
-    if question.ambiguity is None and len(question.readings) > 1:
-        return []
-    kinds = parse_ambiguity_types(question.ambiguity or AmbiguityType.NONE)
-    reason = reason_of(question, kinds[0])
-    return [{"question": question.question, "reason": reason, "ambiguity_types": [str(kind) for kind in kinds]}]
+    kinds = _kinds(question)
+    return [{"reason": reason_of(question, kinds[0]), "ambiguity_types": list(map(str, kinds))}] if kinds else []
 
 
-@_demos_of(InferPseudoInterpretations)
+@_demos_of(signatures.InferPseudoInterpretations)
 def _pseudo_interpretations(question: Question, shown: Shown) -> list[Demo]:
     """Give the gold readings' questions."""
-    kind = AmbiguityType.NONE if len(question.readings) == 1 else None
-    if question.ambiguity:
-        kind = parse_ambiguity_types(question.ambiguity)[0]
-    wanted = [reading.question for reading in question.readings]
-    return [{"question": question.question, "reason": reason_of(question, kind), "pseudo_interpretations": wanted}]
+    reason = reason_of(question, next(iter(_kinds(question)), None))
+    return [{"reason": reason, "pseudo_interpretations": [reading.question for reading in question.readings]}]
 
 
-@_demos_of(ExtractInterpretations)
+def _kinds(question: Question) -> Sequence[AmbiguityType]:
+    """Return the types that the data set names, and that of a plain question; none where nobody knows them."""
+    if not question.ambiguity and len(question.readings) > 1:
+        return ()
+    return parse_ambiguity_types(question.ambiguity or AmbiguityType.NONE)
+
+
+@_demos_of(signatures.ExtractInterpretations)
 def _extractions(question: Question, shown: Shown) -> list[Demo]:
     """Give the readings that the passages answer, each with its passage's number, beside one passage that has none."""
-    held = held_readings(question, shown.passages)
-    return [_over_passages(question, shown, held, spare=1)] if held else []
+    return _over_passages(question, shown, spare=1)
 
 
-@_demos_of(WriteLongFormAnswer, from_long_answers=True)
+@_demos_of(signatures.WriteLongFormAnswer, from_long_answers=True)
 def _long_answers(question: Question, shown: Shown) -> list[Demo]:
     """Give the reference answer beside the passages that its readings cite: others teach nothing about writing."""
-    held = held_readings(question, shown.passages)
-    answers = question.long_answers[:1] if held else ()
-    return [{**_over_passages(question, shown, held, spare=0), "answer": answer} for answer in answers]
+    return _with_answer(question, _over_passages(question, shown, spare=0))
 
 
-@_demos_of(ClarifyQuestion, from_long_answers=True)
+@_demos_of(signatures.ClarifyQuestion, from_long_answers=True)
 def _clarifications(question: Question, shown: Shown) -> list[Demo]:
     """Give the readings that the passages answer, and the reference answer."""
+    return _with_answer(question, _over_passages(question, shown, spare=1))
+
+
+def _over_passages(question: Question, shown: Shown, *, spare: int) -> list[Demo]:
     held = held_readings(question, shown.passages)
-    answers = question.long_answers[:1] if held else ()
-    return [{**_over_passages(question, shown, held, spare=1), "answer": answer} for answer in answers]
-
-
-def _over_passages(question: Question, shown: Shown, held: list[Held], *, spare: int) -> Demo:
+    if not held:
+        return []
     passages, held = cut(shown.passages, held, spare=spare, mixed_by=question.question)
     readings = [{"question": reading.question, "answer": alias, "pid": str(number)} for reading, number, alias in held]
-    return {"passages": render_passages(passages), "question": question.question, "interpretations": readings}
+    return [{"passages": render_passages(passages), "interpretations": readings}]
 
 
-@_demos_of(LocateAnswer)
+def _with_answer(question: Question, demos: Sequence[Demo]) -> list[Demo]:
+    return [{**demo, "answer": answer} for demo in demos for answer in question.long_answers[:1]]
+
+
+@_demos_of(signatures.LocateAnswer)
 def _located_answers(question: Question, shown: Shown) -> list[Demo]:
     """Give the answer of the first passage that holds one, settled if the passages answer no other reading."""
     held = held_readings(question, shown.passages)
@@ -172,18 +154,12 @@ def _located_answers(question: Question, shown: Shown) -> list[Demo]:
         return []
     passages, held = cut(shown.passages, held, spare=1)
     _, number, alias = min(held, key=lambda reading: reading[1])
-    return [
-        {
-            "passages": render_passages(passages),
-            "question": question.question,
-            "short_answer": alias,
-            "source": str(number),
-            "settled": "Yes" if len(held) == 1 else "No",
-        }
-    ]
+    settled = "Yes" if len(held) == 1 else "No"
+    source = {"short_answer": alias, "source": str(number), "settled": settled}
+    return [{"passages": render_passages(passages), **source}]
 
 
-@_demos_of(InterpretPassage)
+@_demos_of(signatures.InterpretPassage)
 def _interpreted_passages(question: Question, shown: Shown) -> list[Demo]:
     """Give for each reading the passage that answers it, and as many of the best that answer none, with null."""
     held = held_readings(question, shown.retrieved)
@@ -194,18 +170,13 @@ def _interpreted_passages(question: Question, shown: Shown) -> list[Demo]:
         if not any(exact_presence(reading.short_answers, passage.render()) for reading in question.readings)
     ]
     return [
-        {
-            "question": question.question,
-            "passage": shown.retrieved[number - 1].render(),
-            "interpretation": interpretation,
-            "short_answer": answer,
-        }
+        {"passage": shown.retrieved[number - 1].render(), "interpretation": interpretation, "short_answer": answer}
         for number in sorted([*answered, *empty[: len(answered)]])
         for interpretation, answer in [answered.get(number, ("null", "null"))]
     ]
 
 
-@_demos_of(ReadDocument)
+@_demos_of(signatures.ReadDocument)
 def _read_documents(question: Question, shown: Shown) -> list[Demo]:
     """Give for each reading the passage that answers it with the sentence that says so, and one that answers none."""
     demos = []
@@ -217,31 +188,29 @@ def _read_documents(question: Question, shown: Shown) -> list[Demo]:
     empty = first_empty(question, shown.retrieved)
     if demos and empty is not None:
         demos.append({"passage": empty.render(), "short_answer": "null", "explanation": "null"})
-    return [{"question": question.question, **demo} for demo in demos]
+    return demos
 
 
-@_demos_of(AnswerClosedBook, from_memory=True, from_long_answers=True)
+@_demos_of(signatures.AnswerClosedBook, from_memory=True, from_long_answers=True)
 def _recalled_answers(question: Question, shown: Shown) -> list[Demo]:
     """Give the reference answer (the five examples of DIVA's Table 12 are such)."""
-    return [{"question": question.question, "answer": answer} for answer in question.long_answers[:1]]
+    return _with_answer(question, [{}])
 
 
-@_demos_of(RefineQuestion, from_memory=True)
+@_demos_of(signatures.RefineQuestion, from_memory=True)
 def _refinements(question: Question, shown: Shown) -> list[Demo]:
     """Give the gold readings."""
     readings = [{"question": reading.question, "answer": reading.short_answers[0]} for reading in question.readings]
-    return [{"question": question.question, "refinements": readings}]
+    return [{"refinements": readings}]
 
 
-@_demos_of(AnswerRefined, from_long_answers=True)
+@_demos_of(signatures.AnswerRefined, from_long_answers=True)
 def _refined_answers(question: Question, shown: Shown) -> list[Demo]:
     """Give the reference answer from the gold readings."""
-    return [
-        {**demo, "answer": answer} for demo in _refinements(question, shown) for answer in question.long_answers[:1]
-    ]
+    return _with_answer(question, _refinements(question, shown))
 
 
-@_demos_of(VerifyInterpretation)
+@_demos_of(signatures.VerifyInterpretation)
 def _verdicts(question: Question, shown: Shown) -> list[Demo]:
     """Give gold readings in turn over passages that answer them, and that do not.
 
@@ -263,7 +232,7 @@ def _verdicts(question: Question, shown: Shown) -> list[Demo]:
     return demos
 
 
-@_demos_of(VerifyInterpretations)
+@_demos_of(signatures.VerifyInterpretations)
 def _answered_candidates(question: Question, shown: Shown) -> list[Demo]:
     """Give all gold readings, over passages that answer about half of them."""
     drawn = random.Random(question.question)
@@ -281,17 +250,11 @@ def _answered_candidates(question: Question, shown: Shown) -> list[Demo]:
         for number, reading in enumerate(question.readings, 1)
         if any(exact_presence(reading.short_answers, text) for text in texts)
     ]
-    return [
-        {
-            "passages": render_passages(passages),
-            "question": question.question,
-            "candidates": [reading.question for reading in question.readings],
-            "answered": answered,
-        }
-    ]
+    candidates = [reading.question for reading in question.readings]
+    return [{"passages": render_passages(passages), "candidates": candidates, "answered": answered}]
 
 
-@_demos_of(VerifyReadings)
+@_demos_of(signatures.VerifyReadings)
 def _readings_that_hold(question: Question, shown: Shown) -> list[Demo]:
     """Give gold readings, every other one with the answer of the one before it.
 
@@ -311,17 +274,10 @@ def _readings_that_hold(question: Question, shown: Shown) -> list[Demo]:
         else:
             stated.append({"question": reading.question, "answer": alias, "pid": str(number)})
             supported.append(place + 1)
-    return [
-        {
-            "passages": render_passages(passages),
-            "question": question.question,
-            "interpretations": stated,
-            "supported": supported,
-        }
-    ]
+    return [{"passages": render_passages(passages), "interpretations": stated, "supported": supported}]
 
 
-@_demos_of(GradePassage)
+@_demos_of(signatures.GradePassage)
 def _grades(question: Question, shown: Shown) -> list[Demo]:
     """Give one of each grade."""
     # One of each: the nearest demos would otherwise all be passages of one training question.
@@ -330,14 +286,10 @@ def _grades(question: Question, shown: Shown) -> list[Demo]:
         (shown.retrieved[min(numbers) - 1] if numbers else None, Grade.CORRECT),
         (first_empty(question, shown.retrieved), Grade.INCORRECT),
     ]
-    return [
-        {"question": question.question, "passage": passage.render(), "grade": str(grade)}
-        for passage, grade in chosen
-        if passage is not None
-    ]
+    return [{"passage": passage.render(), "grade": str(grade)} for passage, grade in chosen if passage is not None]
 
 
-@_demos_of(DraftSegment)
+@_demos_of(signatures.DraftSegment)
 def _drafts(question: Question, shown: Shown) -> list[Demo]:
     """Give a passage that answers, with the sentences of the reference answer that say so, and one that does not."""
     held = held_readings(question, shown.retrieved)
@@ -357,10 +309,10 @@ def _drafts(question: Question, shown: Shown) -> list[Demo]:
     empty = first_empty(question, shown.retrieved)
     if empty is not None:
         demos.append({"passage": empty.render(), "relevant": "No", "readings": [], "segment": "None"})
-    return [{"question": question.question, **demo} for demo in demos]
+    return demos
 
 
-@_demos_of(SelectPassages)
+@_demos_of(signatures.SelectPassages)
 def _selected_passages(question: Question, shown: Shown) -> list[Demo]:
     """Give of a shortlist the first passage of each gold reading, then the best."""
     shortlist, count = shown.shortlist, shown.count
@@ -368,11 +320,10 @@ def _selected_passages(question: Question, shown: Shown) -> list[Demo]:
     if not numbers or len(shortlist) <= count:
         return []
     chosen = list(dict.fromkeys([*numbers, *range(1, len(shortlist) + 1)]))[:count]
-    passages = render_passages(shortlist)
-    return [{"passages": passages, "question": question.question, "count": count, "selected": chosen}]
+    return [{"passages": render_passages(shortlist), "count": count, "selected": chosen}]
 
 
-@_demos_of(SelectQuestions)
+@_demos_of(signatures.SelectQuestions)
 def _selected_questions(question: Question, shown: Shown) -> list[Demo]:
     """Give of the candidates the first with an answer of each gold reading."""
     candidates = shown.candidates
@@ -383,10 +334,10 @@ def _selected_questions(question: Question, shown: Shown) -> list[Demo]:
         for reading in question.readings
     )
     kept = sorted({number for number in firsts if number is not None})
-    return [{"question": question.question, "candidates": render_candidates(candidates), "kept": kept}]
+    return [{"candidates": render_candidates(candidates), "kept": kept}]
 
 
-@_demos_of(VerifyFinding)
+@_demos_of(signatures.VerifyFinding)
 def _findings_that_hold(question: Question, shown: Shown) -> list[Demo]:
     """Give the finding of a gold reading, and of those that answer none the one that seems likeliest."""
     right = [one for one in shown.findings if any(_answers(one, reading) for reading in question.readings)]
@@ -396,13 +347,11 @@ def _findings_that_hold(question: Question, shown: Shown) -> list[Demo]:
         if not any(agree(one.answer, reading.short_answers) for reading in question.readings)
     ]
     likeliest = sorted(wrong, key=lambda finding: -finding.probability(0.5))
-    return [
-        {"question": question.question, "finding": finding.render(), "holds": holds}
-        for finding, holds in [*((one, "Yes") for one in right[:1]), *((one, "No") for one in likeliest[:1])]
-    ]
+    chosen = [*((one, "Yes") for one in right[:1]), *((one, "No") for one in likeliest[:1])]
+    return [{"finding": finding.render(), "holds": holds} for finding, holds in chosen]
 
 
-@_demos_of(TellFindings, from_long_answers=True)
+@_demos_of(signatures.TellFindings, from_long_answers=True)
 def _told_findings(question: Question, shown: Shown) -> list[Demo]:
     """Give the gold readings and the reference answer's sentences, if there is a finding and a sentence for each.
 
@@ -419,7 +368,6 @@ def _told_findings(question: Question, shown: Shown) -> list[Demo]:
     return [
         {
             "findings": [finding.render() for finding in findings],
-            "question": question.question,
             "interpretations": readings if len(readings) > 1 else [],
             "answer": "\n".join(lines),
         }

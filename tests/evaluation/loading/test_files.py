@@ -63,11 +63,46 @@ def test_another_encoding(write: Write, name: str) -> None:
     assert "this is no whole gzip file" in refused(write(gzip.compress(text.encode() * 99)[:-20], f"{name}.gz"))
 
 
-def test_broken_json_is_told_by_line_and_column(write: Write) -> None:
-    assert ": line 2, column 1: not JSON (Expecting value" in refused(write("[1,\n}", "q.json"))
-    lines = f'{json.dumps(ONE)}\n\n{{"question": "who", "answer"\n{json.dumps(TWO)}\n'
-    message = refused(write(lines, "q.jsonl"))
-    assert message == ': line 3, column 29: not JSON (Expecting \':\' delimiter): {"question": "who", "answer"'
+BAD = {"question": "who sold it"}
+NO_QUESTION = ": there is no question in it"
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "message"),
+    [
+        (
+            f'{json.dumps(ONE)}\n\n{{"question": "who", "answer"\n{json.dumps(TWO)}\n',
+            "q.jsonl",
+            ': line 3, column 29: not JSON (Expecting \':\' delimiter): {"question": "who", "answer"',
+        ),
+        ([ONE, TWO, BAD], "q.jsonl", f": line 3: no nq-open record: answer: Field required: {json.dumps(BAD)}"),
+        *((text, "q.json", ": the file is empty") for text in ("", " \n\n", "\ufeff")),
+        *((text, name, NO_QUESTION) for name in ("q.jsonl", "q.csv") for text in ("", " \n\n", "\ufeff")),
+        *((text, "q.json", NO_QUESTION) for text in ("[]", "{}", '{"dev": []}', '{"dev": {}}')),
+    ],
+)
+def test_what_is_wrong_is_all_that_is_told(write: Write, data: Any, name: str, message: str) -> None:
+    assert refused(write(data, name)) == message
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "split", "message"),
+    [
+        ("[1,\n}", "q.json", None, ": line 2, column 1: not JSON (Expecting value"),
+        ([ONE, BAD], "q.json", None, ": record 2: no nq-open record: "),
+        ({"dev": [ONE, BAD]}, "q.json", None, ": split 'dev': record 2: no nq-open record: "),
+        ('[{"a": ' + "[" * 900 + "]" * 900 + "}]", "q.json", None, "no format has these keys"),  # and is shown
+        (f'{{"a": {json.dumps(ONE)}, "a": 1}}', "q.json", None, "the key 'a' stands twice in one object"),
+        ("question,answer", "q.xlsx", None, "questions are read from .json, .jsonl, .ndjson"),
+        ("question,answer", "q", None, "questions are read from .json, .jsonl, .ndjson"),
+        (json.dumps(ONE), "q.json", None, "got one record"),
+        ([ONE], "q.json", "dev", "leave the split out"),
+        ({"a": ONE}, "q.json", "dev", "leave the split out"),
+        ([ONE], "q.jsonl", "dev", "leave the split out"),
+    ],
+)
+def test_what_is_refused(write: Write, data: Any, name: str, split: str | None, message: str) -> None:
+    assert message in refused(write(data, name), split)
 
 
 def test_what_stands_around_the_break_is_shown_in_a_long_line(write: Write) -> None:
@@ -86,49 +121,11 @@ def test_json_that_python_does_not_take(write: Write, name: str, text: str) -> N
     assert len(message) < 400
 
 
-def test_a_bad_line_is_told_by_its_number(write: Write) -> None:
-    message = refused(write([ONE, TWO, {"question": "who sold it"}], "q.jsonl"))
-    assert message == ': line 3: no nq-open record: answer: Field required: {"question": "who sold it"}'
-
-
-def test_a_bad_record_is_told_by_its_number_and_split(write: Write) -> None:
-    bad = {"question": "who sold it"}
-    assert refused(write([ONE, bad])).startswith(": record 2: no nq-open record: ")
-    assert refused(write({"dev": [ONE, bad]})).startswith(": split 'dev': record 2: no nq-open record: ")
-
-
-def test_a_record_nested_deeply_is_shown_all_the_same(write: Write) -> None:
-    assert "no format has these keys" in refused(write('[{"a": ' + "[" * 900 + "]" * 900 + "}]"))
-
-
-def test_a_key_that_stands_twice_is_not_overwritten(write: Write) -> None:
-    assert "the key 'a' stands twice in one object" in refused(write(f'{{"a": {json.dumps(ONE)}, "a": 1}}'))
-
-
-@pytest.mark.parametrize("name", ["q.json", "q.jsonl", "q.csv"])
-@pytest.mark.parametrize("text", ["", " \n\n", "\ufeff"])
-def test_an_empty_file(write: Write, name: str, text: str) -> None:
-    assert refused(write(text, name)) == (": the file is empty" if name == "q.json" else ": there is no question in it")
-
-
-@pytest.mark.parametrize("text", ["[]", "{}", '{"dev": []}', '{"dev": {}}'])
-def test_a_file_without_questions(write: Write, text: str) -> None:
-    assert refused(write(text)) == ": there is no question in it"
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
-    assert refused(tmp_path / "nowhere.json") == ": the file cannot be read: No such file or directory"
-
-
 @pytest.mark.parametrize("name", ["folder", "folder.json"])
-def test_a_folder(tmp_path: Path, name: str) -> None:
+def test_what_is_no_file(tmp_path: Path, name: str) -> None:
+    assert refused(tmp_path / "nowhere.json") == ": the file cannot be read: No such file or directory"
     (tmp_path / name).mkdir()
     assert "this folder holds no questions; they are read from .json, .jsonl" in refused(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", ["q.xlsx", "q"])
-def test_a_file_of_another_kind(write: Write, name: str) -> None:
-    assert "questions are read from .json, .jsonl, .ndjson" in refused(write("question,answer", name))
 
 
 @pytest.mark.parametrize("data", ["text", 3, None, True])
@@ -139,10 +136,6 @@ def test_json_that_holds_no_records(write: Write, data: Any) -> None:
     assert f"expected {expected}" in refused(write({"dev": data}))
 
 
-def test_one_record_is_no_file_of_records(write: Write) -> None:
-    assert "got one record" in refused(write(json.dumps(ONE)))
-
-
 def test_splits_are_listed(write: Write) -> None:
     path = write({"train": [ONE], "dev": [TWO]})
     assert asked(path, "dev") == ["who broke it"]
@@ -151,8 +144,3 @@ def test_splits_are_listed(write: Write) -> None:
     assert "names the split 'dev', but 'train' is asked for" in told(load_questions, f"{path}@dev", split="train")
     assert refused(path, "test") == ": there is no split 'test'; there are train, dev"
     assert refused(write({"dev": [ONE]}), "test") == ": there is no split 'test'; there are dev"
-
-
-@pytest.mark.parametrize(("data", "name"), [([ONE], "q.json"), ({"a": ONE}, "q.json"), ([ONE], "q.jsonl")])
-def test_a_split_of_a_file_without_splits(write: Write, data: Any, name: str) -> None:
-    assert "leave the split out" in refused(write(data, name), "dev")

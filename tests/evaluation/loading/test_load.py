@@ -21,11 +21,8 @@ def test_the_shipped_questions_by_name(split: str) -> None:
     assert all(reading.pid for question in questions for reading in question.readings)
 
 
-def test_dev_is_the_shipped_questions_that_are_taken() -> None:
+def test_the_shipped_questions_have_their_splits_of_which_dev_is_taken() -> None:
     assert load_questions("homonyms") == load_questions("homonyms/dev")
-
-
-def test_the_shipped_questions_have_their_splits() -> None:
     named = told(load_questions, "homonyms", split="all")
     assert "homonyms: there is no split 'all'; there are train, dev, test" in named
     assert "homonyms/more: there is no split 'more'" in told(load_questions, "homonyms/more")
@@ -83,11 +80,6 @@ def test_a_sample_of_all(write: Write, limit: int) -> None:
     assert load_questions(path, limit=limit) == load_questions(path)
 
 
-@pytest.mark.parametrize("limit", [0, -1])
-def test_a_sample_of_none(limit: int) -> None:
-    assert f"at least 1 question, got {limit}" in told(load_questions, "homonyms", limit=limit)
-
-
 def test_a_sample_counts_questions_not_records(write: Write) -> None:
     records = [
         {"id": id, "question": "how far", "edited_question": f"how far from {place}", "answer": ["1 mile"]}
@@ -98,7 +90,9 @@ def test_a_sample_counts_questions_not_records(write: Write) -> None:
     assert [len(question.readings) for question in sample] == [2, 2, 2]
 
 
-def test_an_unknown_format_is_told_before_anything_is_read() -> None:
+def test_a_sample_of_none_is_refused_and_an_unknown_format_before_anything_is_read() -> None:
+    for limit in (0, -1):
+        assert f"at least 1 question, got {limit}" in told(load_questions, "homonyms", limit=limit)
     assert "there is no format 'quads'" in told(load_questions, "nowhere.json", format="quads")
 
 

@@ -1,9 +1,8 @@
 """Questions of public data sets, in the shapes in which they are published."""
 
+import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from refusals import told
@@ -12,10 +11,8 @@ from polyqa.batch.asked import read_asked
 from polyqa.evaluation.loading import load_questions, read_questions
 from polyqa.question_sets import Questions
 
-Write = Callable[..., Path]
-NQ_TOKENS = "<P> The castle was built by Earl Rowan in 1432 . </P>"
 # Name of the file, what it holds, how it is read, then id, question, and the aliases of each answer.
-PUBLIC: dict[str, tuple[str, Any, str, list[tuple[str, str, list[tuple[str, ...]]]]]] = {
+PUBLIC: dict[str, tuple[str, str, str, list[tuple[str, str, list[tuple[str, ...]]]]]] = {
     "DPR": (
         "nq-test.qa.csv",
         "who built it\t['Earl Rowan', \"Rowan's men\"]\nwhen, then\t['1432']\n",
@@ -24,78 +21,42 @@ PUBLIC: dict[str, tuple[str, Any, str, list[tuple[str, str, list[tuple[str, ...]
     ),
     "DPR with passages": (
         "dev.json",
-        [{"question": "who?", "answers": ["Rowan", "Earl Rowan"], "ctxs": [{"id": "wiki:1", "text": "t"}]}],
+        '[{"question": "who?", "answers": ["Rowan", "Earl Rowan"], "ctxs": [{"id": "wiki:1", "text": "t"}]}]',
         "read as DPR: 1 question, 2.0 aliases each",
         [("1", "who?", [("Rowan", "Earl Rowan")])],
     ),
     "FlashRAG": (
         "dev.jsonl",
-        [{"id": "dev_0", "question": "who?", "golden_answers": ["Rowan"], "metadata": {}}],
+        '{"id": "dev_0", "question": "who?", "golden_answers": ["Rowan"], "metadata": {}}\n',
         "read as DPR: 1 question, 1.0 aliases each",
         [("dev_0", "who?", [("Rowan",)])],
     ),
     "TriviaQA": (
         "unfiltered-web-dev.json",
-        {
-            "Data": [
-                {
-                    "Answer": {
-                        "Aliases": ["Rowan", "Earl Rowan"],
-                        "NormalizedAliases": ["rowan"],
-                        "Value": "Earl Rowan",
-                    },
-                    "Question": "Who?",
-                    "QuestionId": "tc_1",
-                }
-            ],
-            "Domain": "Web",
-            "Version": 1.0,
-        },
+        '{"Data": [{"Answer": {"Aliases": ["Rowan", "Earl Rowan"], "NormalizedAliases": ["rowan"], "Value": '
+        '"Earl Rowan"}, "Question": "Who?", "QuestionId": "tc_1"}], "Domain": "Web", "Version": 1.0}',
         "read as TriviaQA: 1 question, 2.0 aliases each",
         [("tc_1", "Who?", [("Earl Rowan", "Rowan")])],
     ),
     "SQuAD 2.0": (
         "dev-v2.0.json",
-        {
-            "version": "v2.0",
-            "data": [
-                {
-                    "title": "Castle",
-                    "paragraphs": [
-                        {
-                            "context": "Rowan built it.",
-                            "qas": [
-                                {"id": "b", "question": "Who sold it?", "is_impossible": True, "answers": []},
-                                {"id": "a", "question": "Who?", "answers": [{"text": "Rowan", "answer_start": 0}] * 3},
-                            ],
-                        }
-                    ],
-                }
-            ],
-        },
+        '{"version": "v2.0", "data": [{"title": "Castle", "paragraphs": [{"context": "Rowan built it.", "qas": ['
+        '{"id": "b", "question": "Who sold it?", "is_impossible": true, "answers": []}, {"id": "a", "question": "Who?",'
+        '"answers": [{"text": "Rowan", "answer_start": 0}, {"text": "Rowan", "answer_start": 0}]}]}]}]}',
         "read as SQuAD: 1 question, 1.0 aliases each; 1 question without an answer left out",
         [("a", "Who?", [("Rowan",)])],
     ),
     "MRQA": (
         "mrqa.jsonl.gz",
-        [
-            {"header": {"dataset": "NewsQA"}},
-            {"context": "Rowan built it.", "qas": [{"qid": "m", "question": "Who?", "answers": ["Rowan"]}]},
-        ],
+        '{"header": {"dataset": "NewsQA"}}\n'
+        '{"context": "Rowan built it.", "qas": [{"qid": "m", "question": "Who?", "answers": ["Rowan"]}]}\n',
         "read as DPR: 1 question, 1.0 aliases each",
         [("m", "Who?", [("Rowan",)])],
     ),
     "HotpotQA": (
         "hotpot_dev_distractor_v1.json",
-        [
-            {
-                "_id": "h",
-                "question": "Who?",
-                "answer": "Rowan",
-                "supporting_facts": [["A", 0]],
-                "context": [["A", ["b"]]],
-            }
-        ],
+        '[{"_id": "h", "question": "Who?", "answer": "Rowan", "supporting_facts": [["A", 0]], '
+        '"context": [["A", ["b"]]]}]',
         "read as questions with an answer: 1 question, 1.0 aliases each",
         [("h", "Who?", [("Rowan",)])],
     ),
@@ -107,68 +68,40 @@ PUBLIC: dict[str, tuple[str, Any, str, list[tuple[str, str, list[tuple[str, ...]
     ),
     "Natural Questions, simplified": (
         "v1.0-simplified.jsonl.gz",
-        [
-            {
-                "example_id": 797803103760793766,
-                "question_text": "who built it",
-                "document_text": NQ_TOKENS,
-                "annotations": [{"short_answers": [{"start_token": 6, "end_token": 8}], "yes_no_answer": "NONE"}],
-            },
-            {
-                "example_id": 2,
-                "question_text": "is it old",
-                "document_tokens": [{"token": "a", "html_token": False}],
-                "annotations": [{"short_answers": [], "yes_no_answer": "YES"}],
-            },
-        ],
+        '{"example_id": 797803103760793766, "question_text": "who built it", "document_text": "<P> The castle was '
+        'built by Earl Rowan in 1432 . </P>", "annotations": [{"short_answers": [{"start_token": 6, "end_token": 8}], '
+        '"yes_no_answer": "NONE"}]}\n'
+        '{"example_id": 2, "question_text": "is it old", "document_tokens": [{"token": "a", "html_token": false}], '
+        '"annotations": [{"short_answers": [], "yes_no_answer": "YES"}]}\n',
         "read as Natural Questions: 2 questions, 1.0 aliases each",
         [("797803103760793766", "who built it", [("Earl Rowan",)]), ("2", "is it old", [("yes",)])],
     ),
     "Natural Questions, of the hub": (
         "nq.jsonl",
-        [
-            {
-                "id": "3",
-                "question": {"text": "who built it", "tokens": ["who"]},
-                "document": {"title": "Castle", "tokens": {"token": ["x"], "is_html": [False]}},
-                "annotations": {
-                    "id": ["1", "2"],
-                    "short_answers": [
-                        {"start_token": [1], "end_token": [2], "text": ["Earl Rowan"]},
-                        {"start_token": [], "end_token": [], "text": []},
-                    ],
-                    "yes_no_answer": [-1, -1],
-                },
-            }
-        ],
+        '{"id": "3", "question": {"text": "who built it", "tokens": ["who"]}, '
+        '"document": {"title": "Castle", "tokens": {"token": ["x"], "is_html": [false]}}, '
+        '"annotations": {"id": ["1", "2"], "yes_no_answer": [-1, -1], "short_answers": ['
+        '{"start_token": [1], "end_token": [2], "text": ["Earl Rowan"]}, '
+        '{"start_token": [], "end_token": [], "text": []}]}}\n',
         "read as Natural Questions: 1 question, 1.0 aliases each",
         [("3", "who built it", [("Earl Rowan",)])],
     ),
     "KILT": (
         "nq-dev-kilt.jsonl",
-        [{"id": "k", "input": "who?", "output": [{"answer": "Rowan"}, {"provenance": []}, {"answer": "Earl Rowan"}]}],
+        '{"id": "k", "input": "who?", "output": [{"answer": "Rowan"}, {"provenance": []}, {"answer": "Earl Rowan"}]}\n',
         "read as KILT: 1 question, 2.0 aliases each",
         [("k", "who?", [("Rowan", "Earl Rowan")])],
     ),
     "MultiSpanQA": (
         "valid.json",
-        {
-            "data": [
-                {
-                    "id": "m",
-                    "question": ["Who", "built", "it", "?"],
-                    "context": ["Earl", "Rowan", ",", "Ada", "Mills", "(", "both", ")"],
-                    "label": ["B", "I", "O", "B", "I", "O", "O", "O"],
-                    "num_span": 2,
-                }
-            ]
-        },
+        '{"data": [{"id": "m", "question": ["Who", "built", "it", "?"], "context": ["Earl", "Rowan", ",", "Ada", '
+        '"Mills", "(", "both", ")"], "label": ["B", "I", "O", "B", "I", "O", "O", "O"], "num_span": 2}]}',
         "read as MultiSpanQA: 1 question, 2.0 readings each",
         [("m", "Who built it?", [("Earl Rowan",), ("Ada Mills",)])],
     ),
     "WebQuestions": (
         "wq.jsonl",
-        [{"url": "u", "question": "who?", "answers": ["Rowan", "Mills"]}],
+        '{"url": "u", "question": "who?", "answers": ["Rowan", "Mills"]}\n',
         "read as questions with several answers: 1 question, 2.0 readings each",
         [("1", "who?", [("Rowan",), ("Mills",)])],
     ),
@@ -180,7 +113,7 @@ PUBLIC: dict[str, tuple[str, Any, str, list[tuple[str, str, list[tuple[str, ...]
     ),
     "to_json() of pandas": (
         "frame.json",
-        {"question": {"0": "Who?"}, "answer": {"0": "Rowan"}},
+        '{"question": {"0": "Who?"}, "answer": {"0": "Rowan"}}',
         "read as questions with an answer: 1 question, 1.0 aliases each",
         [("1", "Who?", [("Rowan",)])],
     ),
@@ -189,14 +122,9 @@ PUBLIC: dict[str, tuple[str, Any, str, list[tuple[str, str, list[tuple[str, ...]
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_files_as_they_are(name: str, tmp_path: Path) -> None:
-    import gzip
-
-    file, data, summary, expected = PUBLIC[name]
-    if not isinstance(data, str):
-        lines = ".jsonl" in file
-        data = "".join(json.dumps(record) + "\n" for record in data) if lines else json.dumps(data)
+    file, text, summary, expected = PUBLIC[name]
     path = tmp_path / file
-    path.write_bytes(gzip.compress(data.encode()) if file.endswith(".gz") else data.encode())
+    path.write_bytes(gzip.compress(text.encode()) if file.endswith(".gz") else text.encode())
     loaded = read_questions(path)
     assert str(loaded) == summary
     assert [(one.id, one.question, list(one.answers)) for one in loaded.questions] == expected
@@ -225,7 +153,7 @@ def test_of_a_folder_of_beir_the_queries_of_a_split_are_asked(beir: Path) -> Non
     assert "there is a question, and no answer to score against" in told(load_questions, f"{beir}@dev")
 
 
-def test_splits_of_folders(write: Write, tmp_path: Path) -> None:
+def test_splits_of_folders(tmp_path: Path) -> None:
     import datasets
 
     one, two = {"question": "who?", "answer": "Ann"}, {"question": "when?", "answer": "1432"}

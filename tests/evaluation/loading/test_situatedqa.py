@@ -35,23 +35,23 @@ def test_records_of_one_question_become_its_readings() -> None:
     ]
 
 
-def test_dates_are_read_the_same_way() -> None:
-    (question,) = questions_from_records([then("1990", "1 hour"), then("2000", "1 hour")])
-    assert [reading.question for reading in question.readings] == [f"{ASKED} as of 1990", f"{ASKED} as of 2000"]
-
-
-def test_readings_that_ask_the_same_become_one_with_all_answers() -> None:
-    records = [there("oslo", "1 hour"), there("kiel", "2 hours"), there("Oslo ", "60 min", "1 hour")]
+@pytest.mark.parametrize(
+    ("records", "readings"),
+    [
+        ([then("1990", "1 hour"), then("2000", "1 hour")], {"as of 1990": ("1 hour",), "as of 2000": ("1 hour",)}),
+        # What asks the same becomes one reading with all answers, each once.
+        (
+            [there("oslo", "1 hour"), there("kiel", "2 hours"), there("Oslo ", "60 min", "1 hour")],
+            {"in oslo": ("1 hour", "60 min"), "in kiel": ("2 hours",)},
+        ),
+        ([there("oslo", "1 hour", "60 min", "1 hour")], {"in oslo": ("1 hour", "60 min")}),
+    ],
+)
+def test_dates_are_read_like_places_and_nothing_stands_twice(
+    records: list[dict[str, Any]], readings: dict[str, tuple[str, ...]]
+) -> None:
     (question,) = questions_from_records(records)
-    assert question.readings == (
-        Reading(f"{ASKED} in oslo", ("1 hour", "60 min")),
-        Reading(f"{ASKED} in kiel", ("2 hours",)),
-    )
-
-
-def test_an_answer_that_repeats_is_kept_once() -> None:
-    (question,) = questions_from_records([there("oslo", "1 hour", "60 min", "1 hour")])
-    assert question.readings[0].short_answers == ("1 hour", "60 min")
+    assert question.readings == tuple(Reading(f"{ASKED} {edited}", answers) for edited, answers in readings.items())
 
 
 def test_one_id_with_two_questions_is_an_error() -> None:

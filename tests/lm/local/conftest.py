@@ -4,9 +4,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from local_model import local_lm
 
-from polyqa.lm.local import process
+from polyqa.lm.local import LocalLM, process
 from polyqa.models import gguf
+
+
+@pytest.fixture(scope="module")
+def lm() -> Iterator[LocalLM]:
+    lm = local_lm()
+    yield lm
+    lm.server.stop()
 
 
 @pytest.fixture(autouse=True, scope="module")

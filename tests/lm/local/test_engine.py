@@ -3,51 +3,29 @@
 import asyncio
 import math
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
-from dspy.lm15 import Config, Message, Request
 from dspy.utils.exceptions import ContextWindowExceededError
+from local_model import local_lm
 
 from polyqa.base.errors import PolyqaError
 from polyqa.language_models import default_threads, language_model
 from polyqa.lm.calls import CALLS
-from polyqa.lm.client import CallTimeoutError
 from polyqa.lm.grammar import reply_grammar
 from polyqa.lm.local import LocalLM, LocalSettings
 from polyqa.lm.probabilities import gives_probabilities, probability_of_first, probability_of_yes
 from polyqa.lm.recorded import recorded
 from polyqa.loading import default_program
-from polyqa.models.gguf import model_file
 from polyqa.programs import KNNPredict
 from polyqa.programs.passages_read import READING
 from polyqa.signatures import ReadPassage, TellFindings, VerifyFinding
 
 LONG = "Tell a long story about a cat and a dog."
 pytestmark = pytest.mark.slow
-
-
-def local(**settings: Any) -> LocalLM:
-    given = {"threads": 1, "slots": 1, "context": 1024, "prompt_cache": 0, "max_tokens": 30, "cache": False}
-    lm = language_model("local/smollm2-135m", **{**given, **settings})
-    assert isinstance(lm, LocalLM)
-    return lm
-
-
-@pytest.fixture(scope="module")
-def lm() -> Iterator[LocalLM]:
-    pytest.importorskip("xllamacpp", reason="pip install 'polyqa[local]'")
-    try:
-        model_file("smollm2-135m")
-    except PolyqaError as error:
-        pytest.skip(str(error))
-    lm = local()
-    yield lm
-    lm.server.stop()
 
 
 def test_it_answers_in_threads_and_in_loops_alike(lm: LocalLM) -> None:
@@ -62,11 +40,11 @@ def test_it_answers_in_threads_and_in_loops_alike(lm: LocalLM) -> None:
 
 def test_two_models_of_a_file_share_its_server(lm: LocalLM) -> None:
     lm("Hi.")
-    other = local(temperature=0.5)
+    other = local_lm(temperature=0.5)
     other("Hi.")
     assert other.server is lm.server
     assert lm.copy(max_tokens=3).server is lm.server
-    assert local(context=512).server is not lm.server
+    assert local_lm(context=512).server is not lm.server
 
 
 def test_its_names(lm: LocalLM) -> None:
@@ -86,8 +64,7 @@ def test_its_names(lm: LocalLM) -> None:
 )
 def test_what_cannot_be_asked_is_one_line(lm: LocalLM, name: str, settings: dict[str, Any], told: str) -> None:
     if name == "local":
-        name = str(lm.server.path)
-        name = f"local/{name}"
+        name = f"local/{lm.server.path}"
     with pytest.raises(PolyqaError, match=told) as error:
         language_model(name, **settings)
     assert "\n" not in str(error.value)
@@ -132,7 +109,7 @@ def test_llama_cpp_takes_the_grammar_of_every_call(lm: LocalLM, signature: type[
 
 def test_what_is_drawn_has_a_seed(lm: LocalLM) -> None:
     def drawn(rollout: int, **settings: Any) -> Any:
-        return local(**settings)(LONG, temperature=1.0, rollout_id=rollout)
+        return local_lm(**settings)(LONG, temperature=1.0, rollout_id=rollout)
 
     assert drawn(1) == drawn(1) != drawn(2)
     assert drawn(1) != drawn(1, seed=5)
@@ -157,42 +134,15 @@ def test_a_prompt_that_does_not_fit_says_so(lm: LocalLM) -> None:
         lm("word " * 2_000)
 
 
-def test_a_call_ends_in_time_and_frees_its_slot(lm: LocalLM) -> None:
-    short = local(timeout=0.3, max_tokens=900)
-    started = time.monotonic()
-    with pytest.raises(CallTimeoutError):
-        short(LONG)
-    assert time.monotonic() - started < 2
-    assert lm("Hi.")  # waits for the slot, and gets it
-
-
-def test_a_cancelled_task_frees_its_slot(lm: LocalLM) -> None:
-    async def cancelled() -> None:
-        task = asyncio.create_task(local(max_tokens=900).acall(LONG))
-        await asyncio.sleep(0.3)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert await asyncio.wait_for(lm.acall("Hi."), 10)
-
-    asyncio.run(cancelled())
-
-
 def test_waiting_for_a_slot_does_not_count(lm: LocalLM) -> None:
-    slow = local(max_tokens=60, timeout=5.0)
+    slow = local_lm(max_tokens=60, timeout=5.0)
     slow("Hi.")
     started = time.monotonic()
     slow(LONG)
     one = time.monotonic() - started
-    patient = local(max_tokens=60, timeout=max(1.0, 3 * one))
+    patient = local_lm(max_tokens=60, timeout=max(1.0, 3 * one))
     with ThreadPoolExecutor(8) as pool:  # the last waits longer than a call may take
         assert all(pool.map(patient, [LONG] * 8))
-
-
-def test_it_streams(lm: LocalLM) -> None:
-    events = list(lm.engine.stream(Request(model="m", messages=(Message.user(LONG),), config=Config(max_tokens=20))))
-    assert sum(event.type == "delta" for event in events) > 5
-    assert events[-1].type == "end"
 
 
 def test_it_travels_as_a_name_and_settings(lm: LocalLM) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -25,27 +25,8 @@ from polyqa.lm.local import process as process_module
 from polyqa.signatures import VerifyFinding
 
 LONG = "Tell a long story about a cat and a dog."
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")]
 Ask = Callable[[LocalLM, str], Any]
-
-
-def awaited(lm: LocalLM, prompt: str) -> Any:
-    return asyncio.run(lm.acall(prompt))
-
-
-@pytest.fixture(params=[LocalLM.__call__, awaited], ids=["thread", "awaited"])
-def ask(request: pytest.FixtureRequest) -> Ask:
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def lm() -> Iterator[LocalLM]:
-    lm = local_lm()
-    yield lm
-    lm.server.stop()
 
 
 def process_of(lm: LocalLM) -> int:
@@ -107,14 +88,14 @@ def test_a_killed_process_is_told_where_no_call_is_sent_again(lm: LocalLM, ask: 
 
 
 @pytest.mark.parametrize("given_up", ["deadline", "cancelled"])
-def test_a_call_that_nobody_waits_for_frees_its_slot_while_the_prompt_is_read(given_up: str) -> None:
-    lm = local_lm(context=8192, max_tokens=5)
-    prompt = "word " * 7_000  # half a minute
-    lm("Hi.")
+@pytest.mark.parametrize("prompt", [LONG, "word " * 7_000], ids=["the reply is written", "the prompt is read"])
+def test_a_call_that_nobody_waits_for_frees_its_slot_while(prompt: str, given_up: str) -> None:
+    lm = local_lm(context=8192, max_tokens=900)  # either takes many seconds
+    lm("Hi.", max_tokens=5)
     started = time.monotonic()
     if given_up == "deadline":
         with pytest.raises(CallTimeoutError):
-            local_lm(context=8192, timeout=0.5)(prompt)
+            local_lm(context=8192, max_tokens=900, timeout=0.5)(prompt)
     else:
 
         async def cancelled() -> None:
@@ -128,7 +109,7 @@ def test_a_call_that_nobody_waits_for_frees_its_slot_while_the_prompt_is_read(gi
     assert lm.engine.free.acquire(timeout=1)
     lm.engine.free.release()
     assert time.monotonic() - started < 2
-    assert lm("Hi.")
+    assert lm("Hi.", max_tokens=5)
     lm.server.stop()
 
 

@@ -3,61 +3,45 @@
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from serving import QuietHandler, serving
 
 from polyqa.lm.local import LocalServer, LocalSettings
 from polyqa.models.gguf import kept_files
 
-try:
-    version("xllamacpp")
-except PackageNotFoundError:
-    pytest.skip("pip install 'polyqa[local]'", allow_module_level=True)
+pytest.importorskip("xllamacpp", reason="pip install 'polyqa[local]'")
 
 
-class Llama(ThreadingHTTPServer):
+@dataclass
+class Llama:
     """Saves and restores slots as llama.cpp's server does, and notes what it was asked."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.folder = folder
-        self.asked: list[str] = []
-        self.busy = False
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Llama
-
-    def do_POST(self) -> None:
-        self.server.asked.append(self.path)
-        file = self.server.folder / json.loads(self.rfile.read(int(self.headers["Content-Length"])))["filename"]
-        saves = self.path.endswith("save")
-        if saves and file.parent.is_dir():
-            file.write_text(self.path)
-        known = file.exists() and file.read_text().startswith("/slots")
-        self.send_response(200 if known and not self.server.busy else 500)
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    address: str = ""
+    asked: list[str] = field(default_factory=list)
+    busy: bool = False
 
 
 @pytest.fixture
 def llama(kept: Path) -> Iterator[Llama]:
-    server = Llama(kept)
-    yield server
-    server.shutdown()
-    server.server_close()
+    llama = Llama()
+
+    class Handler(QuietHandler):
+        def do_POST(self) -> None:
+            llama.asked.append(self.path)
+            file = kept / json.loads(self.rfile.read(int(self.headers["Content-Length"])))["filename"]
+            if self.path.endswith("save") and kept.is_dir():
+                file.write_text(self.path)
+            known = file.exists() and file.read_text().startswith("/slots")
+            self.send_response(200 if known and not llama.busy else 500)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    with serving(Handler) as llama.address:
+        yield llama
 
 
 def started(path: Path, llama: Llama, *, context: int = 1024) -> LocalServer:

@@ -10,23 +10,18 @@ from pathlib import Path
 
 import pytest
 from gguf_files import gguf
+from local_model import local_model_file
 
 from polyqa.base.errors import PolyqaError
 from polyqa.lm.local import LocalEngine, LocalLM, LocalServer, LocalSettings, physical_cores
 from polyqa.lm.local import process as process_module
-from polyqa.models.gguf import model_file
 
 SETTINGS = LocalSettings(threads=1, slots=1, context=1024, prompt_cache=0)
 
 
 @pytest.fixture(scope="module")
 def small() -> Path:
-    """The smallest model: pulled by `make test-all`."""
-    pytest.importorskip("xllamacpp", reason="pip install 'polyqa[local]'")
-    try:
-        return model_file("smollm2-135m")
-    except PolyqaError as error:
-        pytest.skip(str(error))
+    return local_model_file()
 
 
 @pytest.fixture

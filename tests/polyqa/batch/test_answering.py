@@ -11,6 +11,7 @@ from typing import Any
 
 import dspy
 import pytest
+from command_line import Run
 from dspy.clients.cache import Cache
 from filelock import FileLock
 from openai_server import Server, Wire, serve
@@ -25,7 +26,6 @@ from polyqa.language_models import embedded_engine
 
 QUESTIONS = ["When did Titanic come out?", "Who founded Alexandria?", "What is Mercury?", "When did Titanic come out?"]
 Answer = Callable[..., Answered]
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import pytest
+from harness import two_runs
 
 from polyqa.colbert_index import build_index, read_corpus
 from polyqa.colbert_index.store import checkpoint_home
@@ -16,3 +17,9 @@ def home(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "checkpoints").symlink_to(checkpoint_home())
     build_index(read_corpus(_CORPUS)[:6], folder / "indexes" / "six", encoder=encoder, progress=False)
     return folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of two runs, one of them better, and of outputs without settings."""
+    return two_runs(tmp_path_factory.mktemp("runs"), "poor", "good")

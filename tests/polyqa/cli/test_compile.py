@@ -1,13 +1,10 @@
 import io
 import json
 import re
-import uuid
 from pathlib import Path
 
 import pytest
 from command_line import Printed, Refused, Run
-from openai_server import serve
-from scripted_engine import ScriptedEngine
 
 import polyqa
 from polyqa.optimizers.recipes import RECIPES
@@ -81,14 +78,6 @@ def test_compile_prints_the_gain_and_saves_what_it_was_told(
     assert (made_by["threshold"], made_by["predictors"], made_by["seed"]) == (0.25, ["extract"], 2)
 
 
-def test_a_reader_that_is_not_there_costs_no_call(refused: Refused, sets: tuple[object, ...], tmp_path: Path) -> None:
-    with serve(ScriptedEngine(lambda prompt: {"answer": "I cannot say."})) as server:
-        words = ("--program", "closed-book", *sets, "--reader", "/nowhere/reader")
-        words = (*words, "--lm", f"openai/model-{uuid.uuid4().hex}", "--api-base", server.base)
-        assert "/nowhere/reader" in refused("compile", "--out", tmp_path / "made", "--yes", *words)
-    assert server.requests == []
-
-
 def test_show_begins_with_what_it_is_and_what_compiling_brought(printed: Printed, artifact: Path) -> None:
     out = printed("show", artifact)
     assert out.startswith("tiny: rac (it retrieves once, extracts the readings, answers), compiled with knn.\n")
@@ -150,36 +139,12 @@ def test_the_readme_tells_what_the_card_tells(artifact: Path) -> None:
 
 
 def test_recipes_are_listed(printed: Printed) -> None:
-    out = printed("programs", "--recipes")
-    for name in ("knn", "bootstrap-random-search", "gepa", "miprov2", "simba", "copro"):
-        assert name in out
     listed = json.loads(printed("programs", "--recipes", "--json"))
     assert list(listed) == list(RECIPES)
-    assert [name for name, one in listed.items() if one["writes"]] == [
-        "copro",
-        "miprov2",
-        "simba",
-        "infer-rules",
-        "gepa",
-        "gepa-then-knn",
-    ]
+    writing = {"copro", "miprov2", "simba", "infer-rules", "gepa", "gepa-then-knn"}
+    assert {name for name, one in listed.items() if one["writes"]} == writing
     assert (listed["knn"]["optimizer"], listed["knn"]["k"]) == ("labels", 5)
     assert [step["name"] for step in listed["gepa-then-knn"]["steps"]] == ["gepa", "knn"]
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["compile", "--out", "x", "--recipe", "magic", "--yes"], "no recipe 'magic'"),
-        (["compile", "--out", "x", "--recipe", "gepa", "--prompt-lm", "polyqa/extractive", "--yes"], "cannot write"),
-        (["compile", "--out", "x", "--recipe", "knn", "--threshold", "0.9"], "no use for a threshold (--threshold)"),
-        (["compile", "--out", "x", "--measure", "bleu"], "one of dr, disambig_f1, f1_answer"),
-        (["compile", "--out", "x", "--dev", "homonyms/train", "--yes"], "share a question"),
-        (["show", "nothing"], "no compiled program"),
-    ],
-)
-def test_mistakes_get_one_line(words: list[str], told: str, refused: Refused) -> None:
-    assert told in refused(*words)
 
 
 def test_a_picture_of_why_an_answer_is_what_it_is(run: Run, artifact: Path, tmp_path: Path) -> None:

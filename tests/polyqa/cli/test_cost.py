@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from command_line import Printed, Refused
+from command_line import Printed
 
 
 def test_the_table_fits_a_terminal_and_says_what_it_counts(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,15 +51,3 @@ def test_json_of_one_question(printed: Printed) -> None:
 )
 def test_what_is_not_known_of_the_price_is_said(words: list[str], told: str, printed: Printed) -> None:
     assert told in printed("cost", "Who founded Alexandria?", "--program", "closed-book", *words)
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["--program", "oracle"], "Unknown program 'oracle'"),
-        (["--set", "depth"], "NAME=VALUE"),
-        (["   "], "question is empty"),
-    ],
-)
-def test_mistakes_get_one_line(words: list[str], told: str, refused: Refused) -> None:
-    assert told in refused("cost", *words)

@@ -59,7 +59,7 @@ def test_programs_are_told_whole(narrow: Printed) -> None:
 def test_recipes_are_told_whole(narrow: Printed) -> None:
     out = narrow("programs", "--recipes")
     check(out)
-    assert all(word in out for one in RECIPES.values() for word in one.summary.split())
+    assert all(word in out for name, one in RECIPES.items() for word in (name, *one.summary.split()))
 
 
 @pytest.mark.parametrize("program", ["auto", "toc"])

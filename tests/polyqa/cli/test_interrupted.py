@@ -1,10 +1,6 @@
 """One Ctrl-C ends a long command at once, also while language models hang; what was finished is kept."""
 
 import json
-import signal
-import subprocess
-import sys
-import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +10,7 @@ import pytest
 from command_line import Printed
 from hanging_engine import Hanging
 from harness import ledger_rows
+from interrupting import interrupted
 from openai_server import serve
 from writing_engine import WritingEngine
 
@@ -79,28 +76,14 @@ def test_one_ctrl_c_is_enough_and_the_same_command_goes_on(
         if "--lm" not in words:
             words += ["--lm", model, "--api-base", server.base]
         words += ["--threads", str(THREADS)]
-        child = subprocess.Popen(
-            [sys.executable, "-m", "polyqa", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        file = tmp_path / case.kept
-        deadline = time.monotonic() + 120
-        while not engine.hanging and time.monotonic() < deadline:
-            time.sleep(0.02)
-        time.sleep(0.5)  # the other threads come to hang, too
-        child.send_signal(signal.SIGINT)
-        started = time.monotonic()
-        out, err = child.communicate(timeout=60)
-        assert time.monotonic() - started < MOST
-        assert child.returncode == 130, err
+        ended = interrupted(words, lambda: bool(engine.hanging), later=0.5)  # the other threads come to hang, too
+        assert ended.seconds < MOST
+        assert ended.code == 130, ended.err
         assert engine.hanging, "it was interrupted when it hung"
-        assert err.endswith("interrupted\n")
-        assert "Traceback" not in err
-        assert not out
-        kept = results(file)
-        assert len(kept) >= case.least
+        assert ended.err.endswith("interrupted\n")
+        assert "Traceback" not in ended.err
+        assert not ended.out
+        assert len(results(tmp_path / case.kept)) >= case.least
         asked, answered = len(server.requests), engine.answered
         engine.released.set()
         if case.goes_on:

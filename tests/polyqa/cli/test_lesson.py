@@ -12,13 +12,9 @@ from command_line import Printed, Refused
 from polyqa.lesson_files import lesson, lessons
 
 
-def test_the_command_lists_the_lessons(printed: Printed) -> None:
+def test_the_command_lists_the_lessons_and_shows_one_as_text(printed: Printed) -> None:
     out = printed("lesson")
-    for one in lessons():
-        assert one.title in out
-
-
-def test_the_command_shows_a_lesson_as_text(printed: Printed) -> None:
+    assert all(one.title in out for one in lessons())
     assert printed("lesson", "1", "--print").rstrip() == lesson(1).markdown().rstrip()
 
 
@@ -63,7 +59,3 @@ def test_a_full_disk_leaves_no_part_of_a_lesson(
     monkeypatch.setattr("os.fsync", full)
     assert "No space left on device" in refused("lesson", "1", "--out", tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_lesson_that_is_not_there_is_refused(refused: Refused) -> None:
-    assert "There is no lesson 99; there are 1" in refused("lesson", "99")

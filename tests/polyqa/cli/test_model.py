@@ -61,7 +61,3 @@ def test_a_file_of_the_users_is_taken(
     monkeypatch.setattr("polyqa.model_files.find_model", lambda name, models: small)
     out = printed("model", "pull", "--file", tmp_path / "mine.gguf")
     assert out == f"{NAMES[0]} is ready: {gguf.model_path(small)}\n"
-
-
-def test_an_unknown_name_is_one_line(refused: Printed) -> None:
-    assert "There is no language model 'gpt-5'; polyqa knows qwen" in refused("model", "pull", "gpt-5")

@@ -1,6 +1,7 @@
 """A language model's server that fails: what is finished is kept, the same command asks the rest, no figure lies."""
 
 import json
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,13 +9,13 @@ from pathlib import Path
 
 import pytest
 from command_line import Run
-from openai_server import Server, serve
-from outage_engine import Outage
+from dspy.lm15 import Request, Response
+from openai_server import Wire, serve
 
 from polyqa.artifacts.store import read_artifact
 from polyqa.colbert_index import build_index, read_corpus
 from polyqa.colbert_index.store import checkpoint_home
-from polyqa.evaluation.runs import open_run
+from polyqa.evaluation.runs import SETTINGS, open_run
 from polyqa.extractive import ExtractiveEngine
 from polyqa.models import Encoder
 
@@ -28,6 +29,26 @@ def engine() -> ExtractiveEngine:
     return ExtractiveEngine()
 
 
+class Outage:
+    """Serves an engine that fails, as a server does in an outage, at the calls, counted from 0, that it is told."""
+
+    def __init__(self, engine: ExtractiveEngine, fails: Callable[[int], bool], status: int) -> None:
+        self.engine, self.fails, self.status = engine, fails, status
+        self.calls = 0
+        self._lock = threading.Lock()
+
+    def complete(self, request: Request) -> Response:
+        with self._lock:
+            number, self.calls = self.calls, self.calls + 1
+        if self.fails(number):
+            raise Wire('{"error": {"message": "it is out of order"}}', self.status)
+        return self.engine.complete(request)
+
+    def mend(self) -> None:
+        """Fail no more, and count from 0."""
+        self.fails, self.calls = lambda number: False, 0
+
+
 @contextmanager
 def serving(
     engine: ExtractiveEngine, fails: Callable[[int], bool], status: int = 500
@@ -35,12 +56,8 @@ def serving(
     """Give the options that name a model of such a server, and its engine."""
     outage = Outage(engine, fails, status)
     with serve(outage) as server:
-        yield options(server), outage
-
-
-def options(server: Server) -> Words:
-    model = f"openai/{uuid.uuid4().hex}"  # a new name: nothing comes out of DSPy's cache on disk
-    return ("--lm", model, "--api-base", server.base, "--threads", "2", "--retries", "0")
+        model = f"openai/{uuid.uuid4().hex}"  # a new name: nothing comes out of DSPy's cache on disk
+        yield ("--lm", model, "--api-base", server.base, "--threads", "2", "--retries", "0"), outage
 
 
 def last_line(err: str) -> str:
@@ -58,6 +75,7 @@ def test_an_evaluation_stops_and_the_same_command_asks_what_failed(
         assert "the same command again" in last_line(err)
         stopped = open_run(tmp_path / "run")
         assert len(stopped.records) < 30
+        assert "api" not in (tmp_path / "run" / SETTINGS).read_text(), "neither keys nor addresses are kept"
         well = sum(record.error is None for record in stopped.records)
         outage.mend()
         assert run(*command)[0] == 0

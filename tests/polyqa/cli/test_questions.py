@@ -3,12 +3,8 @@ from pathlib import Path
 
 import pytest
 from command_line import Printed, Refused, Run
-from openai_server import serve
 
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.extractive import ExtractiveEngine
-
-CORPUS = Path(__file__).parents[2] / "questions" / "corpus.jsonl"
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +24,8 @@ def built(run: Run, home: Path) -> Path:
     return place
 
 
-def test_search_prints_questions_and_passages(built: Path, printed: Printed) -> None:
+def test_search_prints_questions_and_passages(built: Path, printed: Printed, refused: Refused) -> None:
+    assert "--overwrite" in refused("questions", "build", "--index", "six")
     out = printed("questions", "search", "Who designed the lighthouse?", "--index", "six", "-k", "3")
     assert out.splitlines()[0].split() == ["score", "question", "answers", "passages"]
     assert len(out.splitlines()) == 4
@@ -50,53 +47,19 @@ def test_info_says_how_it_was_made(built: Path, printed: Printed) -> None:
     assert json.loads(printed(*words, "--json"))["questions"]["index"] == ColBERTIndex("six").fingerprint
 
 
-def test_a_sample_goes_to_another_place(built: Path, printed: Printed, tmp_path: Path) -> None:
+def test_a_sample_goes_to_another_place_and_revisions_and_spans_are_set_and_told(
+    built: Path, printed: Printed, tmp_path: Path
+) -> None:
     out = tmp_path / "some"
-    assert printed("questions", "build", "--index", "six", "--limit", "4", "--out", out).startswith("4 passages, ")
-    assert "4 of 6 passages" in printed("index", "info", "six", "--questions", out)
-
-
-def test_revisions_and_spans_are_set_and_told(built: Path, printed: Printed, tmp_path: Path) -> None:
-    out = tmp_path / "plain"
-    words = ("--index", "six", "--limit", "2", "--out", out)
-    assert ", 0 revised, " in printed("questions", "build", *words, "--revisions", "0", "--spans", "14")
+    words = ("--index", "six", "--limit", "4", "--out", out, "--revisions", "0", "--spans", "14")
+    made = printed("questions", "build", *words)
+    assert made.startswith("4 passages, ")
+    assert ", 0 revised, " in made
     told = " ".join(printed("index", "info", "six", "--questions", out).split())
+    assert "4 of 6 passages" in told
     assert "revisions 0 spans per passage at most 14" in told
     told = " ".join(printed("index", "info", "six").split())
     assert "revisions 2 spans per passage at most 8" in told
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["build", "--index", "six"], "--overwrite"),
-        (["build", "--index", "none"], "no index at"),
-        (["build", "--index", "six", "--overwrite", "--engine", "spark"], "local or ray"),
-        (["search", "When?", "--index", "six", "--by", "mean"], "--by is questions, max or count"),
-        (["search", "When?", "--index", "six", "--ranking", "sparse"], "--ranking is dense or bm25"),
-        (["search", " ", "--index", "six"], "question is empty"),
-    ],
-)
-def test_mistakes_are_told_on_one_line(built: Path, run: Run, words: list[str], told: str) -> None:
-    code, _, err = run("questions", *words)
-    assert (code, err.count("\n")) == (2, 1)
-    assert told in err
-
-
-def test_a_database_that_is_not_there_is_told(built: Path, refused: Refused) -> None:
-    assert "polyqa questions build" in refused("index", "info", "six", "--questions", "/nowhere")
-
-
-def test_a_reader_that_is_not_there_costs_no_call(refused: Refused, home: Path, tmp_path: Path) -> None:
-    with serve(ExtractiveEngine()) as server:
-        for command in (
-            ("questions", "build", "--index", "six", "--out", tmp_path / "some"),
-            ("adapt", CORPUS, "--program", "rac", "--out", tmp_path / "made", "--yes"),
-        ):
-            words = ("--lm", "openai/writer", "--api-base", server.base, "--reader", "/nowhere/reader")
-            assert "/nowhere/reader" in refused(*command, *words)
-    assert server.requests == []
-    assert not (home / "indexes" / "made").exists()
 
 
 def test_ask_answers_from_the_questions(built: Path, printed: Printed) -> None:

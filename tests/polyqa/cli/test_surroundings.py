@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import numpy as np
@@ -18,6 +19,7 @@ import torch
 from command_line import Printed, Refused
 from openai_server import serve
 from scripted_engine import ScriptedEngine, last_message
+from web_server import started
 
 from polyqa.artifacts.store import read_artifact
 from polyqa.cli.errors import explain
@@ -29,22 +31,43 @@ HALF = "\udce9"
 _LONGEST = 900  # seconds that a command may take beside other work
 
 
-def command(*words: str | bytes, most: int | None = None, **surroundings: str) -> tuple[int, str, str]:
-    """Run a command in a process of its own, in which no file may grow beyond ``most`` bytes."""
+def at_once(
+    *commands: Sequence[object], folder: Path | None = None, most: int | None = None, **surroundings: str
+) -> list[tuple[int, str, str]]:
+    """Run commands at the same time in a folder; return the code of each and what it printed.
+
+    No file may grow beyond ``most`` bytes.
+    """
 
     def limit() -> None:
         if most is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
-    done = subprocess.run(
-        [sys.executable, "-m", "polyqa", *words],
-        capture_output=True,
-        env={**os.environ, **surroundings},
-        preexec_fn=limit,
-        timeout=_LONGEST,
-        check=False,
-    )
-    return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "polyqa", *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            cwd=folder,
+            env={**os.environ, **surroundings},
+            preexec_fn=limit,
+        )
+        for words in commands
+    ]
+    try:
+        with ThreadPoolExecutor(len(running)) as threads:
+            printed = list(threads.map(lambda one: one.communicate(timeout=_LONGEST), running))
+    finally:
+        for one in running:
+            one.kill()
+    return [(one.returncode, *texts) for one, texts in zip(running, printed, strict=True)]
+
+
+def command(*words: object, **how: Any) -> tuple[int, str, str]:
+    """Run one command."""
+    return at_once(words, **how)[0]
 
 
 def told(err: str) -> str:
@@ -142,38 +165,9 @@ def test_questions_are_asked_and_served_without_ipv6() -> None:
         done = subprocess.run([*polyqa, *ask], capture_output=True, text=True, timeout=_LONGEST, check=False)
     assert done.returncode == 0, done.stderr
     assert "1972" in json.loads(done.stdout)["answer"]
-    words = ["serve", "--port", "0", "--index", "homonyms", "--program", "rac"]
-    with subprocess.Popen([*polyqa, *words], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            said = next(line for line in process.stdout if line.startswith("polyqa is at"))
-            base = re.findall(r"http://127\.0\.0\.1:\d+", said)[0]
-            found = httpx.post(f"{base}/ask", json={"question": QUESTION}, timeout=120).json()
-        finally:
-            process.kill()
+    with started(*polyqa, "serve", "--port", "0", "--index", "homonyms", "--program", "rac") as (base, _):
+        found = httpx.post(f"{base}/ask", json={"question": QUESTION}, timeout=120).json()
     assert "1997" in found["answer"]
-
-
-def at_once(*commands: Sequence[object], folder: Path, **surroundings: str) -> list[tuple[int, str, str]]:
-    """Run commands at the same time in a folder; return the code of each and what it printed."""
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-m", "polyqa", *map(str, words)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=folder,
-            env={**os.environ, **surroundings},
-        )
-        for words in commands
-    ]
-    try:
-        with ThreadPoolExecutor(len(running)) as threads:
-            printed = list(threads.map(lambda one: one.communicate(timeout=_LONGEST), running))
-    finally:
-        for one in running:
-            one.kill()
-    return [(one.returncode, *texts) for one, texts in zip(running, printed, strict=True)]
 
 
 @pytest.mark.slow
@@ -276,7 +270,7 @@ def test_a_full_disk_stops_a_compilation_which_then_goes_on(tmp_path: Path, smal
 def test_a_half_made_checkpoint_is_cleaned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = embedded_checkpoint().name
     monkeypatch.setattr("polyqa.colbert_index.checkpoint.checkpoint_home", lambda: tmp_path)
-    left = tmp_path / f".{name}.abc123"
+    left = tmp_path / f".{name}.building-1"
     left.mkdir()
     (left / "model.safetensors").write_bytes(b"half")
     other = tmp_path / ".another-checkpoint.abc123"

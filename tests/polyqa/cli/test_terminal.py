@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from polyqa.cli.terminal import printable
 
 ATTACK = "\x1b]52;c;cm0=\x07\x1b[2J\u009b31m\u202e\r[/x] [red]"
+SAW = "When was the saw made?"
 
 
 @pytest.fixture
@@ -43,16 +44,16 @@ def steers(text: str) -> list[str]:
 @pytest.mark.parametrize(
     "words",
     [
-        ("ask", "When was the saw made?", "--program", "rac", "--index"),
-        ("ask", "When was the saw made?", "--program", "rac", "--show-prompts", "--index"),
-        ("ask", f"When was the saw {ATTACK} made?", "--program", "toc", "--index"),
-        ("ask", "When was the saw made?", "--json", "--program", "rac", "--index"),
-        ("index", "search"),
+        ("ask", SAW, "--program", "rac", "--index", None),
+        ("ask", SAW, "--program", "rac", "--show-prompts", "--index", None),
+        ("ask", f"{SAW} {ATTACK}", "--program", "toc", "--index", None),
+        ("ask", SAW, "--json", "--program", "rac", "--index", None),
+        ("index", "search", None, SAW),
     ],
     ids=["ask", "prompts", "question", "json", "search"],
 )
-def test_what_is_printed_steers_nothing(words: tuple[str, ...], index: Path, printed: Printed) -> None:
-    out = printed(*words, index) if words[0] == "ask" else printed(*words, index, "when was the saw made")
+def test_what_is_printed_steers_nothing(words: tuple[str | None, ...], index: Path, printed: Printed) -> None:
+    out = printed(*(word or index for word in words))
     assert "1894" in out
     assert not steers(out)
     if "--json" in words:

@@ -52,7 +52,7 @@ def until(seen: Callable[[], bool]) -> None:
 def test_the_line_comes_and_goes(terminal: Terminal) -> None:
     with waiting_at(terminal):
         until(lambda: terminal.drawn() > 1)
-        print("the answer")
+        say("the answer")
         after = terminal.drawn()
         time.sleep(2 * AFTER)
         print("and more")
@@ -62,21 +62,13 @@ def test_the_line_comes_and_goes(terminal: Terminal) -> None:
 
 def test_it_comes_again_after_a_warning_and_not_beside_a_bar(terminal: Terminal) -> None:
     with waiting_at(terminal):
-        print("polyqa: warning: odd", file=sys.stderr)
+        say("polyqa: warning: odd", err=True)
         until(lambda: terminal.drawn() > 0)
         print("\x1b[1m██", end="", file=sys.stderr)
         after = terminal.drawn()
         time.sleep(2 * AFTER)
     assert terminal.drawn() == after
     assert terminal.shown() == "polyqa: warning: odd\n\x1b[1m██"
-
-
-def test_what_is_said_by_way_of_typer_is_text(terminal: Terminal) -> None:
-    with waiting_at(terminal):
-        until(lambda: terminal.drawn() > 0)
-        say("polyqa: warning: odd", err=True)
-        say("the answer")
-    assert terminal.shown() == "polyqa: warning: odd\nthe answer\n"
 
 
 def fail(terminal: Terminal) -> None:

@@ -12,7 +12,7 @@ import pytest
 from failing_engine import Failing
 from hanging_engine import Hanging
 from scripted_engine import scripted_lm
-from web_server import Web, web_server
+from web_server import Web, events, web_server
 
 import polyqa
 from polyqa.colbert_index import ColBERTIndex
@@ -21,15 +21,6 @@ from polyqa.web.limits import WebLimits
 
 QUESTION = "When did Solaris come out?"
 STREAM = {"accept": "text/event-stream"}
-
-
-def events(text: str) -> list[tuple[str, dict[str, Any]]]:
-    found = []
-    for block in text.split("\n\n"):
-        lines = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
-        if lines:
-            found.append((lines["event"], json.loads(lines["data"])))
-    return found
 
 
 def test_an_answer_is_that_of_python_and_says_more(client: httpx.Client, films: ColBERTIndex) -> None:

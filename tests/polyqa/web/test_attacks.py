@@ -98,6 +98,7 @@ def test_every_answer_forbids_what_it_does_not_need(client: httpx.Client) -> Non
         headers = client.get(path).headers
         assert headers["content-security-policy"] == CSP
         assert "unsafe" not in CSP
+        assert headers["cache-control"] == ("no-cache" if path == "/" or "static" in path else "no-store")
         assert (headers["x-content-type-options"], headers["x-frame-options"]) == ("nosniff", "DENY")
         assert "server" not in headers
         assert "access-control-allow-origin" not in headers

@@ -1,12 +1,10 @@
 """`polyqa serve` with a language model on this machine."""
 
-import json
-
 import httpx
 import pytest
 from local_model import NAME, local_lm
 from scripted_engine import ScriptedEngine, scripted_lm
-from web_server import web_server
+from web_server import events, web_server
 
 from polyqa.colbert_index import ColBERTIndex
 
@@ -32,15 +30,14 @@ def test_its_replies_are_sent_as_they_are_written(films: ColBERTIndex, model: st
     headers = {"accept": "text/event-stream"}
     with web_server([films], lm=scripted_lm(engine, model), programs=["closed-book"]) as web:
         reply = httpx.post(f"{web.base}/ask", json={"question": QUESTION}, headers=headers, timeout=120)
-    told = [event.split("\ndata: ") for event in reply.text.strip().split("\n\n") if event.startswith("event: ")]
-    events = [(name.removeprefix("event: "), json.loads(data)) for name, data in told]
-    pieces = [data for name, data in events if name == "writing"]
-    assert "It came out twice." in events[-1][1]["answer"]
+    told = events(reply.text)
+    pieces = [data for name, data in told if name == "writing"]
+    assert "It came out twice." in told[-1][1]["answer"]
     if model.startswith("hosted"):
         assert not pieces
         return
-    names = [name for name, _ in events]
+    names = [name for name, _ in told]
     assert names.index("writing") < names.index("step")
-    (step,) = (data["name"] for name, data in events if name == "step")
+    (step,) = (data["name"] for name, data in told if name == "step")
     assert {piece["name"] for piece in pieces} == {step}
     assert "It came out twice." in "".join(piece["text"] for piece in pieces)

@@ -65,16 +65,6 @@ def open_page(browser: Browser) -> Iterator[Open]:
     assert set(asked) <= origins
 
 
-@pytest.fixture(scope="module")
-def words(web: Web, browser: Browser) -> Iterator[Page]:
-    """A page whose modules can be called."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.goto(web.base)
-    yield page
-    context.close()
-
-
 def field(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Your question")
 
@@ -104,6 +94,12 @@ def answered(page: Page, program: str = "rac") -> Locator:
     return panel(page, program)
 
 
+def answer(page: Page, question: str = QUESTION, program: str = "rac", beside: str = "") -> Locator:
+    """Ask, and wait for the answer."""
+    ask(page, question, program, beside)
+    return answered(page, program)
+
+
 def found(section: Locator) -> Locator:
     """Unfold how an answer was found, and all that is folded in it."""
     section.locator(".how").evaluate(
@@ -114,8 +110,7 @@ def found(section: Locator) -> Locator:
 
 def test_an_answer_with_its_steps_readings_and_evidence(web: Web, open_page: Open) -> None:
     page = open_page(web)
-    ask(page, program="diva")
-    section = answered(page, "diva")
+    section = answer(page, program="diva")
     expect(section.locator(".lead")).to_have_text("“Solaris” can mean three things.")
     cards = section.locator(".reading")
     expect(cards.locator(".reading-title")).to_contain_text(["1972 film", "2002 film"])
@@ -144,8 +139,7 @@ def test_the_answer_is_on_the_first_screen(web: Web, open_page: Open, width: int
         "one => [one.scrollWidth <= one.clientWidth, one.scrollHeight <= one.clientHeight + 1]"
     )
     assert chosen == [True, True]  # the placeholder is not cut
-    ask(page)
-    section = answered(page)
+    section = answer(page)
     expect(page.locator("#ask")).to_be_hidden()
     assert page.evaluate("scrollY") == 0
     card = section.locator(".reading").first.bounding_box()
@@ -168,8 +162,7 @@ def test_colours_and_words_follow_how_sure_it_is(web: Web, open_page: Open) -> N
             route.fulfill(response=answer, body=body)
 
         page.route("**/ask", weighed)
-        ask(page)
-        section = answered(page)
+        section = answer(page)
         page.unroute("**/ask")
         return section
 
@@ -190,8 +183,7 @@ def test_colours_and_words_follow_how_sure_it_is(web: Web, open_page: Open) -> N
 
 def test_one_reading_is_shown_alone_without_a_call(web: Web, open_page: Open) -> None:
     page = open_page(web)
-    ask(page)
-    section = answered(page)
+    section = answer(page)
     before = web.service.gate.answered
     chips = section.locator(".chips")
     chip = chips.get_by_role("button", name="2002 film")
@@ -210,46 +202,38 @@ def test_one_reading_is_shown_alone_without_a_call(web: Web, open_page: Open) ->
     assert web.service.gate.answered == before + 1
 
 
-@pytest.mark.parametrize(
-    ("kind", "data", "told", "lines"),
-    [
-        (
-            "typing",
-            {"reason": "[AmbTime] No year.", "ambiguity_types": ["AmbTime"]},
-            "which time is meant. No year",
-            [],
-        ),
-        ("typing", {"reason": "It is plain.", "ambiguity_types": ["N/A"]}, "One reading only. It is plain.", []),
-        ("typing", {"settled": "No"}, "Settled: No", []),
-        ("passages", {"query": "a", "passages": [{"pid": "7", "title": ""}], "found": 1}, "1 passage", []),
-        ("passages", {"query": "a · b", "passages": [], "found": 200}, "2 possible questions", []),
-        ("readings", {"pseudo_interpretations": ["A?", "B?"]}, "2 readings:", ["A?", "B?"]),
-        ("readings", {"interpretations": [{"question": "A?", "answer": "7", "pid": "1"}]}, "1 reading:", ["A? — 7"]),
-        ("readings", {"interpretation": "A?", "short_answer": "7"}, "A? — 7", []),
-        ("readings", {"interpretation": "null", "short_answer": "null"}, "It answers no reading.", []),
-        ("verdicts", {"answered": [1, 3]}, "The passages answer readings 1, 3.", []),
-        ("verdicts", {"answered": []}, "The passages answer none of the readings.", []),
-        ("verdicts", {"fitting": "yes"}, "Yes.", []),
-        ("answer", {"answer": "In  1912."}, "2 words.", []),
-        ("other", {"new_field": {"a": True, "b": None}}, "New field: yes, none", []),
-        ("other", {}, "Done.", []),
-    ],
-)
-def test_steps_are_told_in_words(words: Page, kind: str, data: dict[str, Any], told: str, lines: list[str]) -> None:
-    step = {"kind": kind, "name": "one", "data": data}
-    found = words.evaluate("async (step) => (await import('/static/words.js')).wordsOf(step)", step)
-    assert told in found["told"]
-    assert found["lines"] == lines
-    failed = words.evaluate(
-        "async (step) => (await import('/static/words.js')).wordsOf(step)", step | {"failed": "No."}
-    )
-    assert failed == {"told": "No.", "lines": []}
+STEPS: list[tuple[str, dict[str, Any], str, list[str]]] = [
+    ("typing", {"reason": "[AmbTime] No", "ambiguity_types": ["AmbTime"]}, "which time is meant. No", []),
+    ("typing", {"reason": "It is plain.", "ambiguity_types": ["N/A"]}, "One reading only. It is plain.", []),
+    ("typing", {"settled": "No"}, "Settled: No", []),
+    ("passages", {"query": "a", "passages": [{"pid": "7", "title": ""}], "found": 1}, "1 passage", []),
+    ("passages", {"query": "a · b", "passages": [], "found": 200}, "2 possible questions", []),
+    ("readings", {"pseudo_interpretations": ["A?", "B?"]}, "2 readings:", ["A?", "B?"]),
+    ("readings", {"interpretations": [{"question": "A?", "answer": "7", "pid": "1"}]}, "1 reading:", ["A? — 7"]),
+    ("readings", {"interpretation": "A?", "short_answer": "7"}, "A? — 7", []),
+    ("readings", {"interpretation": "null", "short_answer": "null"}, "It answers no reading.", []),
+    ("verdicts", {"answered": [1, 3]}, "The passages answer readings 1, 3.", []),
+    ("verdicts", {"answered": []}, "The passages answer none of the readings.", []),
+    ("verdicts", {"fitting": "yes"}, "Yes.", []),
+    ("answer", {"answer": "In  1912."}, "2 words.", []),
+    ("other", {"new_field": {"a": True, "b": None}}, "New field: yes, none", []),
+    ("other", {}, "Done.", []),
+]
+
+
+def test_steps_are_told_in_words(web: Web, open_page: Open) -> None:
+    page, words_of = open_page(web), "async (step) => (await import('/static/words.js')).wordsOf(step)"
+    for kind, data, told, lines in STEPS:
+        step = {"kind": kind, "name": "one", "data": data}
+        found = page.evaluate(words_of, step)
+        assert told in found["told"]
+        assert found["lines"] == lines
+        assert page.evaluate(words_of, step | {"failed": "No."}) == {"told": "No.", "lines": []}
 
 
 def test_a_mark_leads_to_its_passage_and_back(web: Web, open_page: Open) -> None:
     page = open_page(web)
-    ask(page)
-    section = answered(page)
+    section = answer(page)
     mark = section.locator(".answer-text button").first
     number = (mark.text_content() or "").strip("[]")
     mark.click()
@@ -317,8 +301,7 @@ def test_a_condition_is_offered_where_there_are_columns(films: ColBERTIndex, tmp
         expect(panel(page)).to_contain_text("there are pid, title, year")
         options(page)
         where.fill("year = '1972'")
-        ask(page)
-        section = answered(page)
+        section = answer(page)
         expect(section).to_contain_text("on dated where year = '1972'")
         expect(section.locator(".answer-text")).to_contain_text("20 March 1972")
         expect(section.locator(".answer-text")).not_to_contain_text("2002")
@@ -328,8 +311,7 @@ def test_a_condition_is_offered_where_there_are_columns(films: ColBERTIndex, tmp
 
 def test_prompts_tokens_and_time_of_each_call(web: Web, open_page: Open) -> None:
     page = open_page(web)
-    ask(page)
-    how = found(answered(page))
+    how = found(answer(page))
     expect(how.get_by_text("Find every reading of the question")).to_be_visible()
     table = how.get_by_role("table")
     expect(table.get_by_role("row")).to_have_count(3)
@@ -342,8 +324,7 @@ def test_prompts_tokens_and_time_of_each_call(web: Web, open_page: Open) -> None
 @pytest.mark.parametrize("how", ["mouse", "Enter", "arrows"])
 def test_the_tree_folds(web: Web, open_page: Open, how: str) -> None:
     page = open_page(web)
-    ask(page, program="toc")
-    tree = found(answered(page, "toc")).locator(".tree")
+    tree = found(answer(page, program="toc")).locator(".tree")
     leaf = tree.get_by_text("29 November 2002")
     root = tree.get_by_role("button", name=QUESTION).first
     for key, shown in (("ArrowLeft", False), ("ArrowRight", True)):
@@ -359,8 +340,7 @@ def test_the_tree_folds(web: Web, open_page: Open, how: str) -> None:
 
 def test_two_programs_side_by_side(web: Web, open_page: Open) -> None:
     page = open_page(web)
-    ask(page, program="rac", beside="diva")
-    answered(page)
+    answer(page, program="rac", beside="diva")
     answered(page, "diva")
     compared = page.get_by_role("region", name="Side by side")
     expect(compared).to_contain_text("Both give: ")
@@ -436,10 +416,8 @@ def test_the_colours_are_the_systems_until_chosen_and_then_remembered(web: Web, 
 
 def test_what_was_asked_is_kept_here_until_it_is_cleared(web: Web, open_page: Open) -> None:
     page = open_page(web)
-    ask(page, program="diva")
-    answered(page, "diva")
-    ask(page, "Who directed Solaris?")
-    answered(page)
+    answer(page, program="diva")
+    answer(page, "Who directed Solaris?")
     page.goto(f"{web.base}/")
     page.reload()
     page.get_by_text("Asked before").click()
@@ -486,8 +464,7 @@ def test_a_link_written_by_hand_may_hold_question_marks(web: Web, open_page: Ope
 def test_markup_of_passages_is_text(web: Web, open_page: Open) -> None:
     page = open_page(web)
     page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
-    ask(page, "When did Mallory write <i>this</i>?")
-    section = answered(page)
+    section = answer(page, "When did Mallory write <i>this</i>?")
     source = section.locator(".source").filter(has_text="Mallory")
     expect(source.locator(".source-title")).to_have_text("<script>alert(1)</script>")
     expect(source).to_contain_text("<img src=x onerror=alert(2)>")
@@ -510,8 +487,7 @@ def test_a_question_that_is_none_is_told(web: Web, open_page: Open, question: st
 def test_a_server_that_has_gone_is_told_and_asked_again(films: ColBERTIndex, open_page: Open) -> None:
     with web_server([films], programs=["rac"]) as web:
         page = open_page(web, refused=True)
-        ask(page)
-        answered(page)
+        answer(page)
     ask(page)
     alert = panel(page).get_by_role("alert")
     expect(alert).to_contain_text("does not answer. Start it with “polyqa serve”")
@@ -555,18 +531,15 @@ def test_a_token_is_asked_for_once(films: ColBERTIndex, open_page: Open) -> None
                 dialog.get_by_text("did not take that token").wait_for()
                 assert _faults(page) == []
         expect(dialog).to_be_hidden()
-        ask(page)
-        answered(page)
+        answer(page)
         assert "battery" not in page.evaluate("JSON.stringify(localStorage) + location.href")
         page.reload()
-        ask(page)
-        answered(page)
+        answer(page)
 
 
 def test_on_paper_everything_is_unfolded_and_the_form_is_away(web: Web, open_page: Open) -> None:
     page = open_page(web)
-    ask(page)
-    section = answered(page)
+    section = answer(page)
     bees = section.locator(".source-title", has_text="Honey bee")
     expect(bees).to_be_hidden()
     page.emulate_media(media="print")

@@ -2,17 +2,16 @@
 
 import logging
 import os
-import re
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
+from web_server import started
 
 from polyqa.artifacts.store import artifact_names, compiled_home
 from polyqa.base.errors import PolyqaError
@@ -34,40 +33,14 @@ QUESTION = "When did Solaris come out?"
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_serves_until_it_is_stopped(films: ColBERTIndex, how: signal.Signals) -> None:
     words = ["serve", "--port", "0", "--index", str(films.path), "--program", "rac"]
-    command = [sys.executable, "-m", "polyqa", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            said = next(line for line in process.stdout if line.startswith("polyqa is at"))
-            base = re.findall(r"http://127\.0\.0\.1:\d+", said)[0]
-            assert httpx.get(f"{base}/health", timeout=60).json()["status"] == "ok"
-            found = httpx.post(f"{base}/ask", json={"question": QUESTION}, timeout=120).json()
-            assert "20 March 1972" in found["answer"]
-            process.send_signal(how)
-            rest = process.stderr.read()
-            process.wait(60)
-        finally:
-            process.kill()
+    with started(sys.executable, "-m", "polyqa", *words) as (base, process):
+        assert httpx.get(f"{base}/health", timeout=60).json()["status"] == "ok"
+        found = httpx.post(f"{base}/ask", json={"question": QUESTION}, timeout=120).json()
+        assert "20 March 1972" in found["answer"]
+        process.send_signal(how)
+        _, rest = process.communicate(timeout=60)
     assert "Traceback" not in rest
     assert process.returncode in (0, 130, -how)
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["--host", "0.0.0.0"], "lets other machines ask: set a token"),
-        (["--token", "short"], "at least 16 characters"),
-        (["--allow-origin", "*"], "is no origin"),
-        (["--index", "nowhere"], "nowhere"),
-        (["--program", "nobody"], "nobody"),
-    ],
-)
-def test_what_cannot_be_served_is_refused_in_a_sentence(
-    films: ColBERTIndex, refused: Callable[..., str], words: list[str], says: str
-) -> None:
-    index = [] if "--index" in words else ["--index", films.path]
-    assert says in refused("serve", *index, *words)
 
 
 def test_a_port_that_is_taken_is_told(films: ColBERTIndex, refused: Callable[..., str]) -> None:
