@@ -10,17 +10,17 @@
 #     name: python3
 #   polyqa:
 #     title: Demos, fixed, nearest and bootstrapped
-#     minutes: 30
-#     learns: make demos in three ways, see which are picked, and score without the usual leak
+#     minutes: 40
+#     learns: make demos of labels and of runs, pick fixed or nearest ones, and score without the usual leak
 # ---
 
 # %% [markdown]
 # # Lesson 4: Demos, fixed, nearest and bootstrapped
 #
-# A **demo** is a worked example in the prompt: inputs with the outputs that you want. A language model imitates it. Most
-# compiled programs consist of demos, so this lesson makes them in three ways, looks at the prompts, and scores what a real
-# language model makes of them: Qwen2.5-Coder-1.5B, a small one (lesson 9). Its replies were *recorded*, so you need no
-# model and no key. One number goes through the lesson, the F1 of the short answers.
+# A **demo** is a worked example in the prompt: inputs with the outputs that you want. A language model imitates it. This lesson makes
+# demos in two ways (of labels, of good runs), picks them in two (always the same, the nearest), looks at the prompts, and scores what a
+# real language model makes of them: Qwen2.5-Coder-1.5B, a small one (lesson 9). Its replies were *recorded*, so you need no model and no
+# key. One number goes through the lesson, the F1 of the short answers.
 #
 # After this lesson you can
 #
@@ -110,7 +110,7 @@ print("passages:", [passage.split(" | ")[0] for passage in demo["passages"]])
 #
 # ## Bootstrapped
 #
-# If there are no labels for every step, let the program make its own demos: run it on the training questions and keep the runs
+# If some step has no labels, let the program make its own demos: run it on the training questions and keep the runs
 # with a good score. What each predictor said in such a run becomes a demo. This is DSPy's bootstrapping
 # ([Khattab et al. 2023](https://arxiv.org/abs/2310.03714)); the *threshold* says how good a run must be.
 #
@@ -122,13 +122,12 @@ for measure, metric in METRICS.items():
     print(f"{measure}: {sum(value >= 0.5 for value in scores)} of {len(dev)} runs score at least 0.5")
 
 # %% [markdown]
-# By the F1 of the answers there is none. By DR there are some, as DR does not look at readings at all: their long answers are
-# good, and their readings are the same nonsense as above. As demos they would teach it. **What the metric does not see, the demos
-# may contain.**
+# By the F1 of the answers there is none. By DR there are some, as DR does not look at readings at all: their long answers are good, and
+# they have hardly any readings. As demos they would teach just that. **What the metric does not see, the demos may contain.**
 #
 # A small model is often not good enough to begin. Then a **teacher** answers the training questions: a larger model, or the same
-# one with other demos. polyqa ships such a program, `rac-homonyms-local`, with five demos for this model. DSPy's `BootstrapFewShot`
-# stops after four good runs.
+# one with other demos. polyqa ships such a program, `rac-homonyms-local`, with five demos for this model. This teacher's runs have readings,
+# so we may judge them by DR. DSPy's `BootstrapFewShot` stops after four good runs.
 
 # %%
 from polyqa.optimizers.leave_one_out import leave_one_out
@@ -145,7 +144,7 @@ def good(example, prediction, trace=None):
 
 
 optimizer = dspy.BootstrapFewShot(metric=good, max_bootstrapped_demos=4, max_labeled_demos=0)
-with dspy.context(lm=lm), leave_one_out(train):  # the last section says why
+with dspy.context(lm=lm), leave_one_out(train):  # see "The trap" below
     bootstrapped = optimizer.compile(rac, teacher=fixed, trainset=[question.to_example() for question in train])
 for question, kept in tried:
     print("*" if kept else " ", question)
@@ -153,7 +152,7 @@ F1["bootstrapped"] = score("bootstrapped", bootstrapped)
 
 # %% [markdown]
 # The number has risen, and nobody changed a word of the instruction. A star marks the four runs that became demos. Look at one: the
-# teacher wrote it, not a person, and not all of it need be good.
+# teacher wrote it, not a person. The readings all ask the same, and the last answer is that of another question.
 
 # %%
 own = max(bootstrapped.clarify.demos, key=lambda one: len(one["interpretations"]))
@@ -221,8 +220,9 @@ for number, question in enumerate(key, 1):
 F1["nearest"] = score("nearest", nearest)
 
 # %% [markdown]
-# People wrote these demos, and some are about what is asked. Now the shipped program itself. Its five demos are labels, too, drawn
-# from the same pool with a seed, but so that four of the five have **several readings**.
+# People wrote these demos, and some ask for the same kind of thing. Now the shipped program itself. Its five demos are labels, too, drawn
+# from the same pool with a seed, but so that four of the five have **several readings**. (To fix demos of your own, call
+# `set_knn_demos` with `k=None`.)
 
 # %%
 print([len(one["interpretations"]) for one in fixed.clarify.demos], "readings in each of its demos")
@@ -232,7 +232,7 @@ F1["fixed"] = score("fixed", fixed)
 # ## The number that rose
 #
 # All four answered the same questions, so they are compared in pairs (lesson 6): the mean of the differences, and its 95%
-# interval from a bootstrap over questions.
+# interval from drawing questions again and again. (Differences are rounded last.)
 
 # %%
 from polyqa.evaluation.columns import COLUMNS
@@ -258,19 +258,18 @@ print("fixed against nearest:", paired(F1["nearest"], F1["fixed"]))
 # - That demos help *this* model is beyond doubt.
 # - Which demos are best is not: so few questions cannot tell fixed from nearest ones. [Which recipe
 #   when](../docs/how-to/which-recipe.md) has the same ways on all test questions, and several draws of fixed demos.
-# - The prompts have become twice as long, but the replies are a quarter: a model that knows the form stops. And fixed demos are a
-#   beginning that all prompts share, which a server reads once (lesson 9).
-# - Demos taught form. DR rose little: what the long answer says was not so bad before.
+# - The prompts have become twice as long, but the replies are a quarter to a third: a model that knows the form stops. And fixed demos
+#   are a beginning that all prompts share, which a server reads once (lesson 9).
+# - DR rose by much less: it scores the long answer, which was not so bad before. What demos taught above all is the form of readings.
 #
-# The embedded engine of the other lessons learns next to nothing from demos, and a large model knows the form without them.
-# Measure with the model that you will use.
+# All this is of one model. Another one learns something else from demos: measure with the model that you will use.
 
 # %% [markdown]
 # ## The trap: a question that sees its own answer
 #
 # If you score a program on the questions that its demos were made from, every question finds itself in its prompt, with the
 # answer. While compiling, polyqa leaves out a question's own demos; if you score by hand, you have to do this yourself. Twelve
-# *training* questions, first as one might do it, then without their own demos:
+# *training* questions, all with several readings and so harder than dev, first as one might do it, then without their own demos:
 
 # %%
 asked = [question for question in train if len(question.readings) > 1][:12]
@@ -284,7 +283,7 @@ print("\nthe leak is worth", paired(honest, leaking))
 # %% [markdown]
 # ## Saving
 #
-# When DSPy saves a program, its own nearest demos (`KNNFewShot`) are lost. polyqa's are part of the predictor and survive:
+# polyqa's nearest demos are part of the predictor, so they are saved with the program (those of DSPy's `KNNFewShot` are not):
 
 # %%
 nearest.save("mine.json")
@@ -305,7 +304,7 @@ LM = os.environ.get("POLYQA_LESSON_LM")
 if LM:
     lm = polyqa.language_model(LM)
     for name, program in (("no demos", rac), ("nearest", nearest)):
-        score(name, program, dev[:2])
+        score(f"{name}, {LM}", program, dev[:2])
 else:
     print("Skipped: POLYQA_LESSON_LM names no language model.")
 
@@ -320,8 +319,8 @@ else:
 # %% [markdown]
 # ## Solutions
 #
-# **1.** Roughly a straight line. polyqa sends the passages of one demo only, which shows how sources are cited. Otherwise the
-# line would be many times as steep.
+# **1.** From two demos on, each takes some 150 tokens. polyqa sends the passages of one demo only, which shows how sources are cited; with
+# those of all, each would take many times as many.
 
 # %%
 for k in (1, 2, 4, 8):
@@ -330,19 +329,23 @@ for k in (1, 2, 4, 8):
 nearest.clarify.set_k(5)
 
 # %% [markdown]
-# **2.** Both find most answers of most questions, and each misses some that the other finds. That is what an interval around
-# zero looks like.
+# **2.** About as many won as lost: that is what an interval around zero looks like. On the question that it lost by most, the nearest demos
+# did not miss an answer, but added one.
 
 # %%
 gains = F1["nearest"] - F1["fixed"]
-print((gains > 0).sum(), "won,", (gains < 0).sum(), "lost,", (gains == 0).sum(), "the same\n")
+print((gains > 0).sum(), "won,", (gains < 0).sum(), "lost,", (gains == 0).sum(), "the same")
+for at in gains.argsort():
+    if gains[at]:
+        print(f"{gains[at]:+.2f} {dev[at].question}")
 at = gains.argmin()
+print()
 print(dev[at].question)
 for name in ("fixed", "nearest"):
     print(f"   {name:8}", [reading.answer for reading in RESULTS[name][at].interpretations])
 
 # %% [markdown]
-# **3.** The farther away the demos, the less they say about this question. They still show the form.
+# **3.** They helped all the same: far away demos say nothing about the question, but they show the form.
 
 # %%
 similar = [picked_demos(nearest, question.question)["clarify"][-1]["similarity"] for question in dev]

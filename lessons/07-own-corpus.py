@@ -136,13 +136,14 @@ def ask_four(program):
     for question in FOUR:
         result = polyqa.ask(question, program=program, lm=lm)
         print(f"{question:36} {[reading.answer for reading in result.interpretations]}")
-        print("    ", result.answer[:150].replace("\n", " "))
+        print("    ", result.answer[:260].replace("\n", " "))
 
 
 ask_four(rac)
 
 # %% [markdown]
-# No answer, although the closest passages hold each of them. The model did reply, but not with readings:
+# No answer, although the passages hold each of them. Where nothing in a reply can be read as a reading, polyqa says so, and quotes the
+# closest sentences. The model did reply, but not with readings:
 
 # %%
 print(polyqa.ask(FOUR[1], program=rac, lm=lm).calls[0].reply[:400], "…")
@@ -151,7 +152,7 @@ print(polyqa.ask(FOUR[1], program=rac, lm=lm).calls[0].reply[:400], "…")
 # ## Training questions
 #
 # To compile you need questions with their readings. You write them, or `polyqa adapt` makes them from the corpus. A file of
-# questions is JSON. Here are some to train on, some to choose with (dev) and some to report on (test). No question is in two
+# questions is JSON. Here are some to train on, some to compare with (dev) and some to report on (test). No question is in two
 # sets.
 
 
@@ -295,8 +296,9 @@ print(f"the difference is {gain.difference:+.1f} [{gain.low:+.1f}, {gain.high:+.
 
 # %% [markdown]
 # Why? The model could read the passages before, but it did not know what a list of readings looks like, nor where to stop. Five
-# examples show it. They do not make it cleverer: it still misses readings, or tells one twice (look at the answers above).
-# `prompt_diff` shows all that compiling changed (in the terminal: `polyqa show rac my-rac`).
+# examples show it. They do not make it cleverer. Look at the answers above: the lists of short answers are complete, one of them with
+# doubles, but long answers leave out 1945 and Tbilisi, which the F1 of short answers does not see. (Behind *Less certain:* stands what
+# polyqa itself doubts.) `prompt_diff` shows what compiling changed; these are its first lines (in the terminal: `polyqa show rac my-rac`).
 
 # %%
 from polyqa.optimizers.prompts import prompt_diff
@@ -306,8 +308,8 @@ print("\n".join(prompt_diff(rac, compiled).splitlines()[:18]))
 # %% [markdown]
 # ## What an artifact is
 #
-# Three files matter. `program.json` has the demos and instructions, and nothing else: no code, no key, no language model.
-# `card.json` says how the program was made. `README.md` says the same for people.
+# Three files define it. `program.json` has the demos and instructions, and nothing else: no code, no key, no language model.
+# `card.json` says how the program was made. `README.md` says the same for people. The report and the scores of each question go along.
 
 # %%
 print(sorted(path.name for path in made.path.iterdir() if not path.name.startswith(".")))
@@ -333,7 +335,8 @@ check(ARTIFACT, made.path)
 print("checked: nothing wrong")
 
 # %% [markdown]
-# Now somebody changes it: a card that names another program, and a state that is no longer the original.
+# Now somebody changes it: a card that names another program, a state with a part that the program lacks, and a card that wants a
+# stranger's encoder loaded. (A demo with other words would load: read the demos of strangers.)
 
 # %%
 import shutil
@@ -357,7 +360,7 @@ def meddled(file, change):
 print("unchanged:  ", meddled("card.json", lambda card: None))
 print("program:    ", meddled("card.json", lambda card: card.update(program="evil")))
 print("state:      ", meddled("program.json", lambda state: state.update(extra={"run": "me"})))
-print("other model:", meddled("card.json", lambda card: card.update(encoder="stranger/encoder")))
+print("encoder:    ", meddled("card.json", lambda card: card.update(encoder="stranger/encoder")))
 
 # %% [markdown]
 # A compiled program also knows its index, because its demos are about these passages. Over other passages it may do worse, and a
@@ -374,8 +377,8 @@ print(caught[0].message)
 # %% [markdown]
 # ## With a real language model
 #
-# `polyqa adapt corpus.jsonl --out my-corpus --lm …` does this whole lesson in one command: the language model makes the
-# questions, the program is compiled, and the report is on held-out questions. Here the language model only answers.
+# `polyqa adapt corpus.jsonl --out my-corpus --lm …` does index, questions, compiling and report in one command: the language model
+# makes the questions, and the report is on held-out ones. Here the language model only answers.
 
 # %%
 LM = os.environ.get("POLYQA_LESSON_LM")
@@ -396,7 +399,8 @@ else:
 # %% [markdown]
 # ## Solutions
 #
-# **1.** Retrieval finds the passages; which readings come out is decided after it.
+# **1.** The rocket is missing, although its passage came second: retrieval finds passages, the model decides what to tell. The largest
+# moon is no meaning of Saturn.
 
 # %%
 asked = polyqa.ask("What is Saturn?", program=compiled, lm=lm)
@@ -421,7 +425,7 @@ for program in (compiled, polyqa.load("my-other", index=index)):
     print([demo["question"] for demo in program.clarify.nearest("When was Mercury founded?")])
 
 # %% [markdown]
-# **3.** Without that passage the question has one reading.
+# **3.** Without that passage one answer is left, which the model tells more than once.
 
 # %%
 from polyqa.colbert_index import remove_passages

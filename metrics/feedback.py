@@ -21,6 +21,7 @@ from polyqa.signatures import (
 
 from .agreement import agree
 from .edit_f1 import edits, question_edit_f1, question_tokens
+from .exact_match import exact_match
 from .exact_presence import exact_presence
 from .gold import Question, Reading
 from .long_form import LongFormScore
@@ -56,6 +57,8 @@ class FeedbackMetric:
         question = gold_of(gold)
         score = self.metric.score(gold, pred)
         parts = [answer_feedback(question, score)]
+        if self.metric.measure == "f1_answer":
+            parts += form_feedback(question, pred.interpretations)
         for predictor, inputs, outputs in pred_trace or ():
             parts += step_feedback(question, predictor.signature, inputs, outputs)
         return dspy.Prediction(score=self.metric.of(gold, pred), feedback="\n".join(parts))
@@ -82,6 +85,17 @@ def answer_feedback(question: Question, score: LongFormScore) -> str:
         if not 0.67 <= score.length / max(1.0, usual) <= 1.5:
             lines.append(f"It has {score.length} words; good answers to this question have about {usual:.0f}.")
     return "\n".join(lines)
+
+
+def form_feedback(question: Question, interpretations: Sequence[Interpretation]) -> list[str]:
+    """Return which short answers mean what is wanted and have another form, which `f1_answer` takes for wrong."""
+    answers = [answer for one in interpretations for answer in several(one.answer) or [one.answer]]
+    other = []
+    for reading in question.readings:
+        alike = [answer for answer in answers if agree(answer, reading.short_answers)]
+        if alike and not any(exact_match(answer, reading.short_answers) for answer in alike):
+            other.append(f"{_wanted(reading)}, but the short answer is “{alike[0]}”")
+    return _listed("Counted as wrong, because the short answer has another form than the wanted one", other)
 
 
 def _extraction(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from polyqa.base.values import AmbiguityType, Interpretation
 from polyqa.metrics.feedback import FeedbackMetric, answer_feedback, step_feedback
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.long_form import score_long_answers
-from polyqa.metrics.optimizing import AnswerMetric
+from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.models import Reader
 from polyqa.signatures import AnswerClosedBook, ExtractInterpretations, VerifyInterpretation, WriteLongFormAnswer
 
@@ -50,6 +50,20 @@ def test_readings_are_named_as_covered_missed_or_wrong(titanic: Question) -> Non
     assert "23 April 1997" in missed[0]
     assert "April 1953" in wrong[0]
     assert "a ship" in wrong[0]
+
+
+@pytest.mark.parametrize("measure", ["f1_answer", "dr"])
+def test_a_short_answer_of_another_form_is_named_where_its_form_counts(titanic: Question, measure: Measure) -> None:
+    first, second = titanic.readings
+    years = replace(
+        titanic, readings=(replace(first, short_answers=("1997",)), replace(second, short_answers=("1953",)))
+    )
+    found = [reading(IN_1997, "19 December 1997"), reading(IN_1953, "1953"), reading("When was it sunk?", "1912")]
+    prediction = dspy.Prediction(answer=GOOD, interpretations=found)
+    said = FeedbackMetric(TableReader({}), measure=measure)(years.to_example(), prediction).feedback
+    form = f"has another form than the wanted one:\n- {IN_1997} → “1997”, but the short answer is “19 December 1997”"
+    assert (form in said) is (measure == "f1_answer")
+    assert said.count("but the short answer is") == (measure == "f1_answer")
 
 
 @pytest.mark.parametrize(("answer", "remark"), [("1997.", True), (GOOD, False), (GOOD * 3, True)])
