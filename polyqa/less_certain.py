@@ -133,23 +133,24 @@ class _LongAnswer:
         """Return the answer about the readings that stay, and the sentences about the others."""
         said: list[_Part] = []
         behind: list[str] = []
-        moved: PromptPassage | None = None  # what the sentence before is about, if that goes behind
+        moved: PromptPassage | None = None  # what the sentence before is about, if that goes behind, or goes
+        titled: PromptPassage | None = None  # the same of the last one behind
         moving = going = False
         for part in self.parts:
             passage = self._passage(part.tells.intersection(staying) or part.tells)
             back = moving and bool(_POINTS_BACK.match(part.text))
             moving = part.tells.isdisjoint(staying) if part.tells else back
             going = part.tells <= set(untold) if part.tells else going  # what goes on about it goes, too
-            if moving and going:
+            if moving:
                 moved = passage or moved
-            elif moving:
-                text = _ITEM.sub("", part.text)
-                behind.append(_with_title(text, passage) if passage and passage is not moved else text)
-                moved = passage or moved
+                if not going:
+                    text = _ITEM.sub("", part.text)
+                    behind.append(_with_title(text, passage) if passage and passage is not titled else text)
+                    titled = passage or titled
             else:  # what it points to, or the title that it stood behind, may have gone
                 lacks = passage is not None and (back or passage is moved)
                 said.append(replace(part, text=_with_title(part.text, passage)) if passage and lacks else part)
-                moved = None
+                moved = titled = None
         told = [part for part in said if part.tells]
         said += [] if told else [_Part(" ", self._of_passage(place), {place}) for place in staying]
         main = " ".join(filter(None, [self._opening(staying) if len(told) > 1 else "", _joined(said)]))

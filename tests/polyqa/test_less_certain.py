@@ -125,6 +125,17 @@ def test_what_hardly_can_be_is_not_told(answer: str, expected: str | None) -> No
     assert told == (expected or f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones did.", [0])
 
 
+def test_what_is_not_told_takes_no_title_from_what_stood_behind_it() -> None:
+    stanwyck = Interpretation(question="Who starred in Titanic?", answer="Barbara Stanwyck", pid="older")
+    answer = "James Cameron did. Titanic (1953 film): Jean Negulesco did. Barbara Stanwyck starred."
+    passages = [FILM, OLDER]
+    apart = told_apart("Who directed Titanic?", answer, [CAMERON, NEGULESCO, stanwyck], [1, 2], passages, [1])
+    assert apart == (f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (1953 film): Barbara Stanwyck starred.", [0])
+    answer = "Titanic (1997 film): Kate Winslet did. James Cameron did."
+    apart = told_apart("Who directed Titanic?", answer, [CAMERON, WINSLET], [1], passages, [1])
+    assert apart == ("Titanic (1997 film): James Cameron did.", [0])
+
+
 def test_where_no_other_reading_is_worth_telling_the_answer_ends() -> None:
     both = "James Cameron did. Jean Negulesco did."
     apart = told_apart("Who directed Titanic?", both, [CAMERON, NEGULESCO], [1], [FILM, OLDER], [1])
@@ -136,7 +147,8 @@ def test_a_language_models_answer_from_a_passage_about_something_else_is_not_tol
     asked = polyqa.ask("When did the British halfpenny stop being legal tender?", program="rac-homonyms-local", lm=lm)
     assert "demonetised in December 1984" in asked.answer
     assert "| 1988 [4]" in asked.calls[0].reply  # the year in which Iceland decided to allow beer again
-    assert "Iceland" not in asked.answer + str(asked.doubtful)
+    assert "Iceland" not in asked.answer
+    assert [one.answer for one in asked.doubtful] == ["1984"]
 
 
 def test_a_sentence_that_claims_both_keeps_both() -> None:
