@@ -150,7 +150,7 @@ class _LongAnswer:
             else:  # what it points to, or the title that it stood behind, may have gone
                 lacks = passage is not None and (back or passage is moved)
                 said.append(replace(part, text=_with_title(part.text, passage)) if passage and lacks else part)
-                moved = titled = None
+                moved = None
         told = [part for part in said if part.tells]
         said += [] if told else [_Part(" ", self._of_passage(place), {place}) for place in staying]
         main = " ".join(filter(None, [self._opening(staying) if len(told) > 1 else "", _joined(said)]))
