@@ -25,7 +25,7 @@ from .exact_match import exact_match
 from .exact_presence import exact_presence
 from .gold import Question, Reading
 from .long_form import LongFormScore
-from .optimizing import AnswerMetric, Measure, gold_of
+from .optimizing import AnswerMetric, Measure, gold_of, short_answers
 from .text import several
 
 
@@ -89,7 +89,7 @@ def answer_feedback(question: Question, score: LongFormScore) -> str:
 
 def form_feedback(question: Question, interpretations: Sequence[Interpretation]) -> list[str]:
     """Return which short answers mean what is wanted and have another form, which `f1_answer` takes for wrong."""
-    answers = [answer for one in interpretations for answer in several(one.answer) or [one.answer]]
+    answers = short_answers(interpretations)
     other = []
     for reading in question.readings:
         alike = [answer for answer in answers if agree(answer, reading.short_answers)]

@@ -17,10 +17,17 @@ Measure = Literal["dr", "disambig_f1", "f1_answer"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 
+def short_answers(interpretations: Sequence[Any]) -> list[str]:
+    """Return the short answers of interpretations; one that lists several is several."""
+    return [answer for one in interpretations for answer in several(one.answer) or [one.answer]]
+
+
 def f1_of_readings(interpretations: Sequence[Any], question: Question) -> float:
-    """Return `f1_answer.f1_answer` of the short answers of interpretations; one that lists several is several."""
-    short = [answer for one in interpretations for answer in several(one.answer) or [one.answer]]
-    return f1_answer(short, [[reading.short_answers for reading in readings] for readings in question.annotations])
+    """Return `f1_answer.f1_answer` of the `short_answers` of interpretations."""
+    return f1_answer(
+        short_answers(interpretations),
+        [[reading.short_answers for reading in readings] for readings in question.annotations],
+    )
 
 
 class AnswerMetric:
