@@ -198,12 +198,25 @@ CLAIMS: dict[int, dict[str, str]] = {
         ),
     },
     8: {
-        "one by one finds readings too many, and loses": "better < worse",
-        "without the penalty the gap is smaller": (
-            "abs(sum(complete(one.to_example(), polyqa.ask(one.question, program=rac)) for one in dev)"
-            " - sum(complete(one.to_example(), polyqa.ask(one.question, program=mine)) for one in dev))"
-            " < abs(sum(scores['rac']) - sum(scores['one by one']))"
+        "rac has no answer, each passage alone some, and demos more": (
+            "0 == SCORES['rac'].mean() < SCORES['one by one'].mean() < SCORES['four demos'].mean()"
         ),
+        "the replies are short": "10 * result.output_tokens < asked.output_tokens",
+        "an accent is dropped": "'Timothee Chalamet' in [call.reply for call in result.calls]",
+        "nearly every passage finds something": (
+            "sum(len(run.interpretations) for run in RUNS['one by one']) > 3 * len(dev)"
+        ),
+        "three of four bootstrapped demos are wrong": (
+            "[holds(one['passage'], one['answer']) for one in made.program.read.demos].count(False) == 3"
+        ),
+        "they bring nothing over demos of labels": "abs(SCORES['good runs'].mean() - SCORES['four demos'].mean()) < 1",
+        "that demos help is not shown": "made.comparison.metrics['f1_answer'].p > 0.05",
+        "without silent ones more readings, and fewer of them right": (
+            "SCORES['with answers'].mean() < SCORES['four demos'].mean()"
+            " and sum(len(run.interpretations) for run in RUNS['with answers'])"
+            " > sum(len(run.interpretations) for run in RUNS['four demos'])"
+        ),
+        "the cut comes too late": "len(few.interpretations) == 1 and few.answer.count('?') == 3",
     },
     9: {
         "every reply could be read": "not any(run.failed for run in runs.values())",

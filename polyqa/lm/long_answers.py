@@ -10,9 +10,11 @@ from dspy.utils.exceptions import AdapterParseError
 
 from polyqa.base.values import Interpretation
 from polyqa.replies import clean_answer, clean_readings, tells_nothing
+from polyqa.signatures import AnswerClosedBook
 
 REFUSED = "a refusal instead of an answer"
 _FIELD = "answer"
+_READINGS = {"interpretations", "refinements"}
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
@@ -20,7 +22,8 @@ def clean_reply(signature: type[dspy.Signature], inputs: Mapping[str, Any], repl
     """Clean the readings and the long answer of a reply (as it came: ``text``), in place: traces hold the same one.
 
     A refusal ("I'm sorry, but I cannot …") is an honest answer where nothing was found. Where there are readings to
-    tell, in the reply or in what was asked, and it tells none of them, it is no answer.
+    tell, in the reply or in what was asked, and it tells none of them, it is no answer. The field ``answer`` of a
+    user's own signature is left as it is, unless there are readings to tell: "none" may be one of its answers.
 
     Raises
     ------
@@ -33,6 +36,8 @@ def clean_reply(signature: type[dspy.Signature], inputs: Mapping[str, Any], repl
             reply[name] = clean_readings(value)
     field = signature.output_fields.get(_FIELD)
     if field is None or field.annotation is not str or not isinstance(reply.get(_FIELD), str):
+        return
+    if not _READINGS & signature.fields.keys() and signature.fields.keys() != AnswerClosedBook.fields.keys():
         return
     try:
         answer = clean_answer(reply[_FIELD])

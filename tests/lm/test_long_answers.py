@@ -128,6 +128,23 @@ def test_readings_told_again_and_copied_passages_are_left_out() -> None:
     assert reply.interpretations == [won]
 
 
+class AnswerFromPassage(dspy.Signature):
+    """Answer from the passage, or say none."""
+
+    passage: str = dspy.InputField()
+    question: str = dspy.InputField()
+    answer: str = dspy.OutputField()
+
+
+@pytest.mark.parametrize("answer", ["None", "none", "**N/A**", "Answer: 1997"])
+def test_an_answer_of_a_users_own_signature_is_left_as_it_is(answer: str) -> None:
+    reply = dspy.Prediction(answer=answer)
+    clean_reply(AnswerFromPassage, {}, reply, answer)
+    assert reply.answer == answer
+    with pytest.raises(AdapterParseError):
+        cleaned("None", READINGS)
+
+
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_what_begins_alike_is_an_answer(answer: str) -> None:
     assert cleaned(answer, READINGS) == answer
