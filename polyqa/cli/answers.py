@@ -63,7 +63,8 @@ def _readings(result: "Result") -> "Table":
     for number, (reading, title, share, source) in enumerate(
         zip(every, apart, result.confidence, sources_of(result), strict=True), 1
     ):
-        words = "cites no passage" if share is None else sure(share)
+        unjudged = "does not stand in its passage" if reading.pid in by_pid else "cites no passage"
+        words = unjudged if share is None else sure(share)
         colour = "green" if share is not None and share >= SURE else "yellow"
         head = f"{escaped(title)}: " if title else ""
         parts: list[RenderableType] = [f"{head}[bold]{escaped(reading.answer)}[/] · [{colour}]{words}[/]"]

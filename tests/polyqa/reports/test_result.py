@@ -128,6 +128,9 @@ def test_a_terminal_says_once_that_it_is_not_sure_and_claims_nothing(capsys: pyt
     assert "TEXT" not in out
     assert "1 November 1997 · right about 1 time in 3" in out
     assert "23 April 1997 · cites no passage" in out
+    assert "16 April 1953 · right about" in out
+    show_result(result_of(confidence=[0.9, None, None]))
+    assert "16 April 1953 · does not stand in its passage" in capsys.readouterr().out
     assert not re.search(r"\n *\n *\n", out)
 
 
