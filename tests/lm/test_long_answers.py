@@ -8,7 +8,7 @@ from polyqa.base.values import Interpretation
 from polyqa.evaluation.loading import load_questions
 from polyqa.lm.long_answers import REFUSED, clean_reply
 from polyqa.replies import clean_answer, tells_nothing
-from polyqa.signatures import ExtractInterpretations, LocateAnswer, WriteLongFormAnswer
+from polyqa.signatures import AnswerClosedBook, ExtractInterpretations, LocateAnswer, WriteLongFormAnswer
 
 QUESTION = "When did Titanic come out?"
 READINGS = [Interpretation(question="When did the film Titanic come out?", answer="19 December 1997")]
@@ -143,6 +143,12 @@ def test_an_answer_of_a_users_own_signature_is_left_as_it_is(answer: str) -> Non
     assert reply.answer == answer
     with pytest.raises(AdapterParseError):
         cleaned("None", READINGS)
+
+
+def test_an_answer_from_memory_is_cleaned() -> None:
+    reply = dspy.Prediction(answer="Answer: In 1997.")
+    clean_reply(AnswerClosedBook, {"question": "When?"}, reply, "")
+    assert reply.answer == "In 1997."
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
