@@ -81,9 +81,7 @@ def test_every_cell_runs_and_prints_what_the_notebook_shows(
     assert_claims(script, space)
     if int(script.name[:2]) not in ONLY_REAL:
         monkeypatch.setenv(build.LM, "polyqa/extractive")
-        asks = f'os.environ.get("{build.LM}")'
-        (source,) = [cell.source for cell in stored(script).cells if asks in cell.source]
-        assert "Skipped" not in run_cell(source, space)
+        assert "Skipped" not in run_cell(cell_of_a_real_model(script).source, space)
 
 
 def test_lessons_use_what_polyqa_has() -> None:
@@ -93,6 +91,13 @@ def test_lessons_use_what_polyqa_has() -> None:
     found, _, _ = mypy_run([*loose.split(), *map(str, SCRIPTS)])
     joined = '"object" has no attribute'  # what lesson 11 draws is of several kinds
     assert [line for line in found.splitlines() if "error:" in line and joined not in line] == []
+
+
+def cell_of_a_real_model(script: Path) -> Any:
+    """Return the one cell that asks the language model that a student names."""
+    asks = f'os.environ.get("{build.LM}")'
+    (cell,) = [cell for cell in stored(script).cells if asks in cell.source]
+    return cell
 
 
 def assert_claims(script: Path, space: dict[str, Any]) -> None:
@@ -323,8 +328,7 @@ def test_a_lesson_has_all_its_parts(script: Path) -> None:
     for part in ("After this lesson you can", "## With a real language model", "## Exercises", "## Solutions"):
         assert part in texts, part
     assert "https://arxiv.org/abs/" in texts
-    asks = f'os.environ.get("{build.LM}")'
-    (cell,) = [cell for cell in stored(script).cells if asks in cell.source]
+    cell = cell_of_a_real_model(script)
     assert (
         any("Skipped:" in output.get("text", "") for output in cell.outputs) or "LM or polyqa.recorded(" in cell.source
     )
