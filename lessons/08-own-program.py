@@ -318,7 +318,7 @@ print(few.answer)
 # %% [markdown]
 # The long answer still tells all of them: it is written before the cut. So the cut belongs into `OneByOne` itself, before the answer.
 #
-# **2.** Without them the program tells more readings, and fewer of them are right.
+# **2.** Without them the program tells more readings, and a smaller share of them is right.
 
 # %%
 willing = mine.deepcopy()
