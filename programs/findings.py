@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from polyqa.base.values import Passage
 from polyqa.metrics.text import around, ends, sentence_at
 
+from .citation import without_footnotes
+
 _QUOTED = 320  # characters of a sentence that are quoted
 _SCRAP = 140  # of what is no sentence, as a menu or a list
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
 _SUPPORTERS = 2
+_OPENING = "\"“‘'([«¿¡"  # marks with which a sentence may begin
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,14 @@ class Finding:
 
     @property
     def quoted(self) -> str:
-        """The sentence as an answer quotes it; of one that is very long, or is none, what is near."""
+        """The sentence as an answer quotes it; of one that is very long, or is none, what is near.
+
+        It has no marks of footnotes, and not the title that many collections put before a passage's first sentence.
+        """
         sentence = sentence_at(self.passage.text, self.start)
-        return around(sentence, self.start, _QUOTED if _is_sentence(sentence.text) else _SCRAP)
+        whole = _is_sentence(without_footnotes(sentence.text, [self.passage]))
+        quoted = without_footnotes(around(sentence, self.start, _QUOTED if whole else _SCRAP), [self.passage])
+        return _untitled(quoted, self.passage.title) if sentence.start == 0 else quoted
 
     @property
     def reads_well(self) -> bool:
@@ -113,11 +121,21 @@ class Finding:
         return 1 / (1 + math.exp(-odds))
 
 
+def _untitled(text: str, title: str) -> str:
+    """Return a text without the title before it: "Korea Korea is divided." begins with one, "Korea is divided." not.
+
+    "New York City Mayor Ed Koch spoke." names the mayor by the title.
+    """
+    rest = text.removeprefix(title).lstrip()
+    begins = rest.lstrip(_OPENING)
+    return rest if begins.startswith(("The ", "A ", "An ", *title.split()[:1])) else text
+
+
 def _is_sentence(text: str) -> bool:
     """Return whether a text begins and ends as a sentence does, and is none of a list.
 
     A piece such as ", the umpire, left." is none, nor is one that closes a bracket which it does not open.
     """
-    first = text.lstrip("\"“‘'([«¿¡")[:1]
+    first = text.lstrip(_OPENING)[:1]
     whole = all(text.count(end) <= text.count(begin) for begin, end in ("()", "[]"))
     return whole and ends(text) and first.isalnum() and not first.islower() and "•" not in text

@@ -267,6 +267,7 @@ def _complete(question: str, answer: str, kept: Sequence[tuple[float, Finding]],
 def _quote(finding: Finding) -> str:
     """Return the sentence of a finding, after the passage's title if it does not name it."""
     quoted = finding.quoted if ends(finding.quoted) else f"{finding.quoted.rstrip('…')}…"
+    quoted = f"{'…' * quoted[:1].islower()}{quoted}"  # a passage may begin within a sentence
     named = set(content_words(finding.passage.title)) <= set(content_words(quoted))
     return quoted if named else f"{finding.passage.title}: {quoted}"
 
@@ -286,14 +287,17 @@ def _told(question: str, answer: str, kept: Sequence[tuple[float, Finding]]) -> 
     # Two lines about things of one name that differ in the answer alone do not say which is which.
     rests = [(one.passage.title, line.replace(one.answer, "")) for line, one in zip(lines, findings, strict=True)]
     shared = Counter(rests)
-    told, about = list[str](), ""
+    told, about, quoted = list[str](), "", list[tuple[str, str]]()
     for line, rest, finding in zip(lines, rests, findings, strict=True):
         title = finding.passage.title
+        if shared[rest] > 1 and any(of == title and holds(quote, finding.answer) for of, quote in quoted):
+            continue  # what is quoted tells it apart from another answer there
         tells_apart = shared[rest] == 1 or not finding.reads_well
         if tells_apart and _bears_out(finding, line, question):
             told.append(line if title == about else _titled(line, title, question))
         elif not (told and title == about and holds(told[-1], finding.answer)):  # not twice
             told.append(_quote(finding))
+            quoted.append((title, told[-1]))
         about = title
     return " ".join(dict.fromkeys(told))
 

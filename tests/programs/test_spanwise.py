@@ -407,6 +407,45 @@ def test_what_is_quoted_ends() -> None:
     assert complete("Who is the Hatter?", "", found(cut, "Ed Wynn")) == f"Alice: {cut.text}…"
 
 
+def test_a_quote_from_the_middle_of_a_sentence_begins_as_one() -> None:
+    rest = Passage(pid="rest", title="Alice", text="as the Hatter, beside Ed Wynn of 1951.")
+    assert complete("Who is the Hatter?", "", found(rest, "Ed Wynn")) == f"Alice: …{rest.text}"
+
+
+def test_passages_that_overlap_tell_a_sentence_once() -> None:
+    """What differs in the answer alone is quoted, and a quote tells the answer of a piece of it, too."""
+    whole = Passage(pid="whole", title="Cats", text="Cats had previews on 3 May 1981 and opened on 11 May 1981.")
+    piece = Passage(pid="piece", title="Cats", text="had previews on 3 May 1981 and opened on 11 May 1981, as planned")
+    findings = [*found(whole, "11 May 1981"), *found(piece, "3 May 1981")]
+    lines = "Cats opened on 11 May 1981.\nCats opened on 3 May 1981."
+    assert complete("When did Cats open?", lines, findings) == whole.text
+    other = piece.model_copy(update={"title": "Cats (tour)"})
+    told = complete("When did Cats open?", lines, [findings[0], *found(other, "3 May 1981")])
+    assert told.endswith("Cats (tour) opened on 3 May 1981.")
+
+
+def test_a_quote_has_no_marks_of_footnotes() -> None:
+    film = Passage(pid="film", title="Alice (1903 film)", text="It was shot in 1903,[12] in London.[a]")
+    (finding,) = found(film, "1903")
+    assert finding.reads_well
+    assert complete("When was Alice shot?", "", [finding]) == "Alice (1903 film): It was shot in 1903, in London."
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "told"),
+    [
+        ("Korea", "Korea Korea was divided in 1945.", "Korea was divided in 1945."),
+        ("Dune (novel)", '"Dune (novel)" is of 1965.', '"Dune (novel)" is of 1965.'),
+        ("Dune (novel)", "Dune (novel) “Dune” is of 1965.", "Dune (novel): “Dune” is of 1965."),
+        ("Korea", "Korea The division began in 1945.", "Korea: The division began in 1945."),
+        ("New York City", "New York City Mayor Ed Koch won in 1978.", "New York City Mayor Ed Koch won in 1978."),
+    ],
+)
+def test_a_quote_does_not_begin_with_the_title_that_stands_before_a_text(title: str, text: str, told: str) -> None:
+    year = text[-6:-1].strip()
+    assert complete("When was that?", "", found(Passage(pid="one", title=title, text=text), year)) == told
+
+
 def test_a_qualifier_stands_behind_the_name_of_its_title() -> None:
     actor = Passage(pid="actor", title="Steve McQueen (actor)", text="McQueen was born in 1930.")
     made = complete("When was McQueen born?", "Steve McQueen was born in 1930.", found(actor, "1930"))
