@@ -146,6 +146,9 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
                     mipro = dspy.MIPROv2(
                         metric=metric, prompt_model=plan.writer, num_threads=threads, seed=seed or 9, **settings
                     )
+                    # It would show the writer the source of `KNNPredict`, a class of this house, and have it described:
+                    # 1.5B then writes instructions about nearest neighbours, at three times the tokens.
+                    compiling["program_aware_proposer"] = False
                     return mipro.compile(program, teacher=plan.teacher, trainset=train, valset=dev, **compiling)
                 case "SIMBA":
                     settings["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself

@@ -4,6 +4,7 @@ The replies of SmolLM2-135M are recorded. Where a prompt has changed, delete the
 again: it records, with the model that `polyqa model pull smollm2-135m` brings.
 """
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ TRAIN, DEV = (
 
 
 class Answering(dspy.Module):
-    """Its code is in the prompts of MIPROv2 and SIMBA."""
+    """Its code is in the prompts of SIMBA."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,6 +102,9 @@ def test_a_small_model_answers_and_writes(optimizer: str, reader: Reader, tmp_pa
         assert made.trials[1].note == "rejected: 1.00 of 1 on its minibatch, its parent 1.00"
         assert made.trials[1].parent == 0
         assert "reply" in made.trials[1].instructions
+    if optimizer == "MIPROv2":
+        with gzip.open(RECORDINGS / "miprov2.jsonl.gz", "rt") as lines:
+            assert KNNPredict.__name__ not in lines.read(), "the writer is shown the source of this house"
     if optimizer == "COPRO":
         assert [one.spent for one in made.trials[1:-1]] == [4, 4, 4], "calls for the four training questions"
         assert made.trials[3].note == "dropped: 75.0, the best 100.0; better on 0 questions, worse on 1"
