@@ -66,7 +66,8 @@ def needs_no_header(text: str, name: str) -> bool:
     (True, False)
     """
     heads = (_heads(pattern, text, {name: ""}, ()) for pattern in _dresses((name,))[:3])
-    return bool(text.strip()) and not text.lstrip().startswith(("{", "```")) and not any(heads)
+    plain = not text.lstrip().startswith(("{", "```")) and _without_bare_head(text, name) == text.strip()
+    return bool(text.strip()) and plain and not any(heads)
 
 
 def section(name: str, text: str) -> str:
@@ -114,14 +115,26 @@ def sections(
         if {head.name for head in heads} >= set(needed):
             break
     if len(hints) == 1 and not any(head.name in hints for head in heads):
-        end = heads[0].start if heads else len(text)
-        return {next(iter(hints)): unescape(text[:end].strip(), tuple(hints))}
+        (name,) = hints
+        body = _without_bare_head(text[: heads[0].start if heads else len(text)], name)
+        return {name: unescape(body, (name,))} if body or not text.strip() else {}
     found: dict[str, str] = {}
     for head, following in zip_longest(heads, heads[1:]):
         if head.name in hints:
             body = text[head.end : following.start if following else len(text)].strip()
             found.setdefault(head.name, unescape(body, tuple(hints)))
     return found
+
+
+def _without_bare_head(text: str, name: str) -> str:
+    """Return the only field of a reply without its bare name, on a line of its own before the text.
+
+    Small models copy it from the prompt. A reply that is nothing else may be a word, such as *answer*, but no name of
+    several words, such as *proposed_instruction*.
+    """
+    first, _, rest = text.strip().partition("\n")
+    headed = key_of(first.strip()) == key_of(name) and (rest.strip() or "_" in name)
+    return rest.strip() if headed else text.strip()
 
 
 def _heads(pattern: re.Pattern[str], text: str, hints: Mapping[str, str], text_fields: Collection[str]) -> list[_Head]:

@@ -164,7 +164,9 @@ def test_images_conversations_and_signatures_without_input() -> None:
 # --- data that looks like structure --------------------------------------------------------------
 
 MARKED = st.lists(
-    st.sampled_from(["## answer", "answer: x", "\\## answer", "[[ ## answer ## ]]", "**answer**:", "text", "", "# x"]),
+    st.sampled_from(
+        ["## answer", "answer: x", "\\## answer", "[[ ## answer ## ]]", "**answer**:", "answer", "text", "", "# x"]
+    ),
     min_size=1,
     max_size=5,
 ).map("\n".join)
@@ -227,7 +229,11 @@ def test_headers_in_any_dress(reply: str) -> None:
         (AnswerClosedBook, "Two.\n\n## Answer to the first\n1953.", "Two.\n\n## Answer to the first\n1953."),
         (AnswerClosedBook, "**Answer:** 1953.\n\n## Sources\nNone.", "1953.\n\n## Sources\nNone."),
         (AnswerClosedBook, "It may be two.\nAnswer: 1953.", "It may be two.\nAnswer: 1953."),
+        (AnswerClosedBook, "Answer\n1953.", "1953."),
+        (AnswerClosedBook, "answer", "answer"),
         (AnswerClosedBook, '{"answer": "1953."}', "1953."),
+        (RewriteQuery, "search_query\nBush Iraq", "Bush Iraq"),
+        (RewriteQuery, "query about Bush", "query about Bush"),
         (ExtractInterpretations, "Here:\n1. When did the 1953 film come out? | 1953 [2]", READINGS[:1]),
         (ExtractInterpretations, "none", []),
         (InferPseudoInterpretations, "1. When is it?\n2. Where is it?", ["When is it?", "Where is it?"]),
@@ -261,6 +267,7 @@ def test_a_single_field_may_be_the_whole_reply(asked: type[dspy.Signature], repl
         (TypeAmbiguity, "## reason\nTwo films.\n## ambiguity_types\nodd", "field ambiguity_types"),
         (VerifyInterpretation, "Perhaps.", "field answerable"),
         (AnswerClosedBook, '{"half', "no answer"),
+        (RewriteQuery, "search_query\n", "no search_query"),
         (AnswerClosedBook, '{"title": "Titanic"}', "no answer"),
         (signature("text -> answer: float"), "about three", "field answer"),
     ],
