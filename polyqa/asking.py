@@ -313,8 +313,9 @@ async def aask(
     """Answer a question without blocking the event loop; see `ask`."""
     question = check_question(question)
     check_confidence(min_confidence)
-    model = Models(lm).answering()
-    loaded, name = ready_program(default_program(model) if program is None else program, index, settings)
+    model = await asyncio.to_thread(Models(lm).answering)
+    named = default_program(model) if program is None else program
+    loaded, name = await asyncio.to_thread(ready_program, named, index, settings)
     await asyncio.to_thread(warm_up, loaded, model)
     read = await asyncio.to_thread(as_read, question, loaded)
     with recording(model, loaded) as recorder:

@@ -54,9 +54,12 @@ class Clarification:
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """Return the question back that a numbered text is; ``None`` if it is none. Its readings are not known."""
+        """Return the question back that a numbered text is; ``None`` if it is none. Its readings are not known.
+
+        What follows it in a paragraph of its own, such as how a word was read, is no choice.
+        """
         about, gap, listed = text.partition("?\n\n")
-        lines = [_LINE.fullmatch(line) for line in listed.strip().split("\n")]
+        lines = [_LINE.fullmatch(line) for line in listed.partition("\n\n")[0].strip().split("\n")]
         if not gap or not about.startswith(_OPENINGS) or not all(lines):
             return None
         choices = tuple(line[1] for line in lines if line)
@@ -111,6 +114,9 @@ def choice_of(reply: str, asked: Clarification, readings: Sequence[Interpretatio
     if number := _NUMBER.fullmatch(reply.strip()):
         at = int(number[1]) - 1
         return asked.readings[at] if 0 <= at < len(asked.choices) else None
+    exact = [choice.casefold() for choice in asked.choices]
+    if reply.strip().casefold() in exact:
+        return asked.readings[exact.index(reply.strip().casefold())]
     said = [word for word in map(str.lower, words(reply)) if word not in ("the", "one", "please")]
     if len(said) == 1 and said[0] in ORDINALS[: len(asked.choices)]:
         return asked.readings[ORDINALS.index(said[0])]

@@ -10,7 +10,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.lm.reply_cache import bound_cache
 from polyqa.lm.servers import TIMEOUT
 from polyqa.web.app import make_app
-from polyqa.web.guard import LOCAL, Guard
+from polyqa.web.guard import LOCAL, Guard, host_name
 from polyqa.web.limits import WebLimits
 from polyqa.web.run import server
 from polyqa.web.service import Service
@@ -38,8 +38,17 @@ def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), o
         scheme, _, rest = origin.partition("://")
         if scheme not in ("http", "https") or not rest or "/" in rest or "*" in rest:
             raise PolyqaError(f"{origin!r} is no origin: write it as https://chat.example, without a path.")
-    named = tuple(dict.fromkeys([*(LOCAL if local or hosts else ()), *hosts]))
-    return Guard(named, origins, token)
+    names = [host_name(f"[{host}]" if host.count(":") > 1 and host[0] != "[" else host) for host in hosts]
+    if None in names:
+        raise PolyqaError(f"{hosts[names.index(None)]!r} is no host name: write it as qa.example.org.")
+    named = tuple(dict.fromkeys([*(LOCAL if local or hosts else ()), *names]))
+    return Guard(named, tuple(map(_as_sent, origins)), token)
+
+
+def _as_sent(origin: str) -> str:
+    """Return an origin as browsers send it: in lower case, without the port that its scheme has anyway."""
+    scheme, _, rest = origin.lower().partition("://")
+    return f"{scheme}://{rest.removesuffix({'http': ':80', 'https': ':443'}[scheme])}"
 
 
 def limits_of(lm: dspy.LM, at_once: int | None = None, seconds: float | None = None) -> WebLimits:

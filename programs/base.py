@@ -208,6 +208,11 @@ class RetrievingProgram(Program):
         """Return the K best of the candidates."""
         return self.nearest(question, self.search(question))
 
+    @property
+    def most_passages(self) -> int:
+        """How many passages `nearest` gives at most."""
+        return max(self.passages, _TOGETHER)
+
     def nearest(self, question: str, candidates: Sequence[Passage]) -> list[Passage]:
         """Return the K best of the passages that were found for a question, best first, and their counterparts.
 

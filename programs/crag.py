@@ -63,7 +63,7 @@ class CRAG(GroundedProgram):
     @property
     def call_limits(self) -> CallLimits:
         """A grade for each passage at once, a second search, and the answer."""
-        return CallLimits(calls=self.passages + 1 + self.answering_calls, depth=2 + self.answering_calls)
+        return CallLimits(calls=self.most_passages + 1 + self.answering_calls, depth=2 + self.answering_calls)
 
     def refine(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
         """Return the passages with nothing but their relevant strips; see `refine_passages`."""

@@ -76,7 +76,7 @@ class MadamRAG(RetrievingProgram):
     @property
     def call_limits(self) -> CallLimits:
         """In each round a reply of every agent at once, then that of the aggregator."""
-        return CallLimits(calls=self.rounds * (self.passages + 1), depth=2 * self.rounds)
+        return CallLimits(calls=self.rounds * (self.most_passages + 1), depth=2 * self.rounds)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

@@ -94,7 +94,7 @@ class SelfRAG(RetrievingProgram):
     @property
     def call_limits(self) -> CallLimits:
         """Whether to retrieve, segments, critiques, and the answer from memory."""
-        return CallLimits(calls=2 + 2 * self.passages, depth=4)
+        return CallLimits(calls=2 + 2 * self.most_passages, depth=4)
 
     def score(self, support: Support, usefulness: int) -> float:
         """Return the critique score of a segment whose passage is relevant."""

@@ -117,7 +117,7 @@ class Spanwise(RetrievingProgram):
     @property
     def call_limits(self) -> CallLimits:
         """A call for each finding or passage at once, and the answer."""
-        return CallLimits(calls=self.passages * _SPANS + 1, depth=2)
+        return CallLimits(calls=self.most_passages * _SPANS + 1, depth=2)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

@@ -40,6 +40,7 @@ from polyqa.spelling import as_read
 
 from .asked import Asked, Given, read_asked
 
+_SUMS = ("calls", "input_tokens", "output_tokens", "seconds")
 _ELSEWHERE = "Choose another file, or have this one replaced (--overwrite)."
 
 
@@ -99,7 +100,7 @@ class Outcome:
         if not isinstance(question, str) or not (isinstance(error, dict) or isinstance(line.get("answer"), str)):
             raise ValueError("it has no question, or neither an answer nor an error")
         failure = Failure.model_validate(error) if isinstance(error, dict) else None
-        sums = {name: line.get(name, 0) for name in ("calls", "input_tokens", "output_tokens", "seconds")}
+        sums = {name: line.get(name, 0) for name in _SUMS}
         return cls(question, Took(answers=1, failed=int(failure is not None), **sums), failure, line.get("standing"))
 
 
@@ -112,7 +113,8 @@ class Answered:
     path
         The file: a JSON object a line, in the order of the questions. Answers of other questions that are kept
         (`Batch.merge`) stand before them. An answer has ``id`` and the keys of
-        `polyqa.Result.to_dict`; a question that failed has ``id``, ``question`` and ``error``.
+        `polyqa.Result.to_dict`; a question that failed has ``id``, ``question`` and ``error``. Calls, tokens and
+        seconds are those of all attempts.
     outcomes
         By id, in the order of the file.
     dollars
@@ -274,11 +276,15 @@ def answer_many(
         left = [one for one in asked if one.id not in outcomes or one.id in again]
 
         def keep(one: Asked, line: dict[str, Any]) -> Failure | None:
+            took = Outcome.of(line).took
+            if one.id in again:  # what failed attempts took stays counted
+                earlier = outcomes[one.id].took
+                line |= {name: round(getattr(earlier, name) + line.get(name, 0), 3) for name in _SUMS}
             ledger.keep(one.id, line)
             outcome = outcomes[one.id] = Outcome.of(line)
             export()
-            limit.add(outcome.took.calls)
-            show(outcome.took)
+            limit.add(took.calls)
+            show(took)
             return outcome.failure
 
         if left:
@@ -291,14 +297,24 @@ def answer_many(
                 else:
                     answerer = partial(make_answerer, *travelling, label, min_confidence)
                     work = running.enter_context(on_ray(answerer, ray, at_once=each)).call
-                for outcome in [outcome for id, outcome in outcomes.items() if id not in again]:
-                    limit.add(outcome.took.calls)
-                    show(outcome.took)
+                for id, outcome in outcomes.items():
+                    if id in again:
+                        limit.made += outcome.took.calls
+                    else:
+                        limit.add(outcome.took.calls)
+                        show(outcome.took)
                 if not work_through(left, work, keep, at_once=at_once, things="questions", may_begin=limit.allows):
                     raise limit.error(path)
     answered = Answered(path, {id: outcomes[id] for id in ids}, None)
     took = answered.took
     return replace(answered, dollars=None if price is None else price.of(took.input_tokens, took.output_tokens))
+
+
+def unanswered(asked: Sequence[Asked], path: Path) -> list[Asked]:
+    """Return the questions that have no answer in a file yet, or failed."""
+    begun = _settings_of(path).is_file() and path.is_file()  # what else is wrong with them is told by `answer_many`
+    answered = {line["question"] for line in read_lines(path, _line) if not _failed(line)} if begun else set()
+    return [one for one in asked if one.question not in answered]
 
 
 def make_answerer(
@@ -319,7 +335,7 @@ def _opened(
 
     A question that is asked under another id now, such as another number, keeps its answer.
     """
-    written, store = path.with_name(f"{path.name}.settings.json"), path.with_name(f".{path.name}.ledger.sqlite")
+    written, store = _settings_of(path), path.with_name(f".{path.name}.ledger.sqlite")
     with locked(path.with_name(f".{path.name}.lock"), path):
         if batch.overwrite:
             path.unlink(missing_ok=True)
@@ -345,6 +361,10 @@ def _opened(
             ledger.replace({id: lines[id] for id in outcomes})
             del lines  # there may be many
             yield ledger, outcomes
+
+
+def _settings_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.settings.json")
 
 
 def _by_new_ids(lines: dict[str, dict[str, Any]], asked: Sequence[Asked]) -> dict[str, dict[str, Any]]:

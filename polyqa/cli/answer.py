@@ -64,6 +64,7 @@ def answer_command(
     if some questions failed, 2 if all did.
     """
     from polyqa.batch import Batch, answer_many
+    from polyqa.batch.answering import unanswered
     from polyqa.batch.asked import read_asked
     from polyqa.loading import default_program
     from polyqa.question_sets import Questions
@@ -78,8 +79,9 @@ def answer_command(
     given = Questions(questions, split=split)
     asked = read_asked(given)
     say(f"read {counted(len(asked), 'question')}, with ids such as {asked[0].id!r:.100}", err=True)
-    if not yes:
-        expected = _expected(asked, program, answering, {"index": index, **chosen})
+    left = asked if overwrite else unanswered(asked, out)
+    if left and not yes:
+        expected = _expected(left, program, answering, {"index": index, **chosen})
         if expected is not None and not confirming(yes)(expected):
             raise typer.Exit(NOTHING_DONE)
     with at_work(mlflow):

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -123,6 +124,8 @@ def ask_command(
             if sys.stdin.isatty() and not as_json:
                 converse(choice)
                 return
+            if isinstance(sys.stdin, TextIOWrapper):
+                sys.stdin.reconfigure(errors="surrogateescape")  # a line in another encoding fails alone
             answering = choice.loaded()
             answer_lines(answering, sys.stdin, partial(_show, answering, as_json, show_prompts, json_lines=True))
             return

@@ -1,7 +1,7 @@
 """Commands whose help reads well in 80 columns, and which take defaults from polyqa.toml."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 HELP, ALL = "--help", "--help-all"
 USUAL, LANGUAGE_MODEL = "Usual", "Language model"
 MORE, NETWORK, CLUSTER = "More", "Network", "Cluster"
+SET_BY_LM_SET = ("temperature", "max_tokens", "timeout", "retries", "requests_per_minute")
+"""Settings of a language model that a command without options for them takes by ``--lm-set``."""
 SELDOM = (MORE, NETWORK, CLUSTER)
 """Panels of options that ``--help-all`` shows and ``--help`` counts."""
 _LEFT = 26  # characters of the longest name beside which its text stands
@@ -38,10 +40,20 @@ class Command(TyperCommand):
         if not ctx.resilient_parsing and not {HELP, ALL} & {*args}:
             from .config import defaults
 
-            names = {param.name for param in self.params}
-            ctx.default_map = {name: value for name, value in defaults(args).items() if name in names}
+            ctx.default_map = self._defaults(defaults(args))
         parsed: list[str] = super().parse_args(ctx, args)
         return parsed
+
+    def _defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return defaults by the names of parameters; those of a language model without an option go by --lm-set."""
+        options = {option: param for param in self.params for option in param.opts}
+        found: dict[str, Any] = {}
+        for key, value in given.items():
+            if param := options.get(f"--{key.replace('_', '-')}"):
+                found[str(param.name)] = [value] if getattr(param, "multiple", False) else value
+            elif key in SET_BY_LM_SET and (param := options.get("--lm-set")):
+                found.setdefault(str(param.name), []).append(f"{key}={value}")
+        return found
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""

@@ -8,6 +8,7 @@ import typer
 from polyqa.base.extras import needs
 
 from . import completion, options
+from .help import SET_BY_LM_SET
 from .terminal import say
 from .waiting import ready
 
@@ -33,9 +34,7 @@ _Programs = Annotated[
     ),
 ]
 _GUARD = "Who may ask"
-_SET_BY_LM_SET = ("temperature", "max_tokens", "timeout", "retries", "requests_per_minute")
-"""Fields of `options.LanguageModels` without an option here: `--lm-set temperature=0` sets them."""
-_WITHOUT = (*_SET_BY_LM_SET, "prompt_lm")
+_WITHOUT = (*SET_BY_LM_SET, "prompt_lm")
 
 
 @options.takes_language_models(*_WITHOUT)
@@ -143,5 +142,5 @@ def _with_lm_set(models: options.LanguageModels) -> options.LanguageModels:
     """Return models with the settings of ``--lm-set`` that other commands have options for."""
     pairs = models.lm_set or []
     named = {pair: options.named_value("--lm-set", pair, "temperature=0") for pair in pairs}
-    fields = {pair: given for pair, given in named.items() if given[0] in _SET_BY_LM_SET and given[1] is not None}
+    fields = {pair: given for pair, given in named.items() if given[0] in SET_BY_LM_SET and given[1] is not None}
     return replace(models, lm_set=[pair for pair in pairs if pair not in fields], **dict(fields.values()))

@@ -40,6 +40,8 @@ def answer_lines(answering: Answering, lines: Iterator[str], show: Callable[["Re
         asked += 1
         try:
             show(answering.ask(line))
+        except BrokenPipeError:
+            raise  # nobody reads the answers any more
         except Exception as error:
             failed += 1
             fail(error)

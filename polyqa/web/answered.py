@@ -47,12 +47,18 @@ def _call_data(call: Call) -> dict[str, Any]:
 
 
 def sentence_events(result: Result) -> Iterator[dict[str, Any]]:
-    """Yield the sentences of the answer, numbered from 1, each in pieces; a question back is one."""
+    """Yield the sentences of the answer, numbered from 1, each in pieces; a question back is one.
+
+    ``before`` is the white space that stands before a sentence.
+    """
     if result.asked_back:
-        yield {"number": 1, "pieces": [{"text": result.answer}]}
+        yield {"number": 1, "before": "", "pieces": [{"text": result.answer}]}
         return
-    for number, sentence in enumerate(sentences(result.cited_answer), 1):
-        yield {"number": number, "pieces": _pieces(sentence.text, result)}
+    end, answer = 0, result.cited_answer
+    for number, sentence in enumerate(sentences(answer), 1):
+        start = answer.index(sentence.text, end)
+        yield {"number": number, "before": answer[end:start], "pieces": _pieces(sentence.text, result)}
+        end = start + len(sentence.text)
 
 
 def _pieces(text: str, result: Result) -> list[dict[str, Any]]:

@@ -146,8 +146,7 @@ def _chunks(model: str, with_usage: bool) -> Callable[[Event], bytes]:
         if event.name == "started":
             return chunk({"role": "assistant", "content": ""})
         if event.name == "sentence":
-            space = "" if event.data["number"] == 1 else " "
-            return chunk({"content": space + _text(event.data["pieces"])})
+            return chunk({"content": event.data["before"] + _text(event.data["pieces"])})
         if event.name == "result":
             usage = server_sent({**head, "choices": [], "usage": _usage(event.data)}) if with_usage else b""
             ends = chunk({"content": _sources(event.data)}) + chunk({}, "stop")

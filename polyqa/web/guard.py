@@ -103,7 +103,7 @@ class Guarded:
 
     def _check_sender(self, headers: Headers) -> None:
         host = headers.get("host", "")
-        name = _host_name(host)
+        name = host_name(host)
         if name is None or (self._guard.hosts and name not in self._guard.hosts):
             raise WebError(
                 "forbidden", "This server is not known under that host name; its owner names it with --allow-host."
@@ -186,7 +186,7 @@ class _WrongTokens:
         return int(left) + 1 if left > 0 else 0
 
 
-def _host_name(host: str) -> str | None:
+def host_name(host: str) -> str | None:
     """Return the name in a ``Host`` header, without its port, an IPv6 address in brackets; ``None`` if it is none."""
     try:
         parts = urlsplit(f"//{host}")

@@ -106,6 +106,18 @@ def test_a_reply_chooses_by_number_or_by_words_of_one_choice(reply: str, place: 
     assert choice_of(reply, asked, readings) == place
 
 
+def test_a_choice_in_its_own_words_is_that_choice() -> None:
+    """Though all its words stand in another one."""
+    asked, readings = made(
+        "When did Footloose come out?",
+        ("Footloose (film)", "When did Footloose come out as a film?", "1984"),
+        ("Footloose (2011 film)", "When did the 2011 film Footloose come out?", "2011"),
+        ("Footloose (musical)", "When did the musical Footloose come out?", "1998"),
+    )
+    for at, choice in enumerate(asked.choices):
+        assert choice_of(choice.upper(), asked, readings) == choice_of(choice, asked) == at
+
+
 def test_an_ordinal_within_a_choice_is_no_number() -> None:
     asked, readings = made(
         "When was the Second Republic proclaimed?",
@@ -120,6 +132,7 @@ def test_a_chat_finds_the_choices_in_the_message_itself() -> None:
     assert asked.numbered == "Which Titanic?\n\n1. the 1997 film\n2. the musical\n3. RMS Titanic"
     read = Clarification.read(asked.numbered)
     assert (read.choices, read.numbered) == (asked.choices, asked.numbered)
+    assert Clarification.read(f"{asked.numbered}\n\n“Titanc” was read as “Titanic”.") == read
 
 
 @given(st.text())

@@ -4,17 +4,22 @@ from itertools import count
 from typing import Any
 
 import dspy
+import numpy as np
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 from usual_replies import USUAL
 
 import polyqa
 from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive.prompt import Prompt
-from polyqa.programs import DIVA, Steps
+from polyqa.programs import DIVA, PROGRAMS, Steps
 from polyqa.programs.registry import REGISTRY, depth, most_calls, registered
 from polyqa.programs.steps import Calls
+
+EACH = ("crag", "self-rag", "madam-rag")
+"""Programs that make a call for each passage."""
 
 
 def exhausting(verdict: str) -> ScriptedEngine:
@@ -73,8 +78,33 @@ def test_a_program_makes_as_many_calls_as_it_says_and_no_more(name: str) -> None
     elif name == "spanwise":  # it asks about what the reader marks
         assert depth(program) == max(depths)
         assert 8 < max(calls) <= (most_calls(program) or 0) == 25
+    elif name in EACH:
+        assert depth(program) == max(depths)
+        assert max(calls) <= (most_calls(program) or 0)
     else:
         assert (max(calls), max(depths)) == (most_calls(program), depth(program))
+
+
+class Contracts:
+    """Finds one section of each of ten contracts, which are read together."""
+
+    def search(self, query: str, k: int) -> list[Passage]:
+        return [Passage(pid=f"{at}", title=f"Contract ({at}) › Fees", text="The fee is 5.") for at in range(10)][:k]
+
+    def score(self, queries: Any, passages: Any) -> Any:
+        return np.array([[1 - at / 100 for at in range(len(passages))]] * len(queries), dtype=np.float32)
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_passages_that_are_read_together_count(name: str) -> None:
+    program = PROGRAMS[name](Contracts(), Contracts())
+    calls = []
+    for verdict in ("Yes", "No"):
+        with dspy.context(lm=scripted_lm(engine := exhausting(verdict))):
+            assert len(program.retrieve("What is the fee?")) == 8
+            program(question="What is the fee?")
+        calls.append(len(engine.seen))
+    assert 8 < max(calls) <= (most_calls(program) or 0)
 
 
 def test_settings_count(bridges: ColBERTIndex) -> None:

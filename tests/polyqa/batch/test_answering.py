@@ -20,7 +20,8 @@ import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.base.ledger import open_ledger
 from polyqa.batch import Answered, Batch, answer_many
-from polyqa.batch.answering import CallLimit
+from polyqa.batch.answering import CallLimit, unanswered
+from polyqa.batch.asked import read_asked
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.language_models import embedded_engine
 
@@ -151,6 +152,38 @@ def test_a_batch_stops_at_its_limit_of_calls_and_goes_on(answer: Answer, server:
         answer(max_calls=2)
     assert len(server.requests) == done
     assert answer(max_calls=100).took.calls == len(server.requests) == 4
+
+
+def test_what_failed_attempts_took_stays_counted(
+    answer: Answer, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their calls count for the limit, and in the line of the answer that is got in the end."""
+    from polyqa.batch import answering
+
+    result_of = answering.result_of
+
+    def failing(*given: Any) -> Any:
+        raise ValueError("the last step failed")
+
+    monkeypatch.setattr(answering, "result_of", failing)
+    for attempts in (1, 2):
+        answered = answer(QUESTIONS[:1])
+        assert list(answered.failed) == ["1"]
+        assert answered.took.calls == attempts
+    monkeypatch.setattr(answering, "result_of", result_of)
+    with pytest.raises(PolyqaError, match="Stopped: 2 calls"):
+        answer(QUESTIONS[:1], max_calls=2)
+    (line,) = answer(QUESTIONS[:1], max_calls=3)
+    assert line["calls"] == 3
+    assert line["input_tokens"] % 3 == 0
+    assert line["answer"]
+
+
+def test_what_has_an_answer_is_not_asked_again(answer: Answer, tmp_path: Path) -> None:
+    asked = read_asked(QUESTIONS[:3])
+    path = answer(QUESTIONS[:2]).path
+    assert [one.question for one in unanswered(asked, path)] == QUESTIONS[2:3]
+    assert unanswered(asked, tmp_path) == unanswered(asked, tmp_path / "none.jsonl") == asked
 
 
 def test_a_server_that_is_gone_ends_it_and_nothing_is_lost(answer: Answer, tmp_path: Path) -> None:

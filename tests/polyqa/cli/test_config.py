@@ -38,6 +38,19 @@ def test_a_project_s_file_goes_before_the_user_s_own(project: Path) -> None:
     assert defaults([]) == {"program": "rac", "passages": 7, "index": "mine"}
 
 
+def test_a_command_takes_each_default_by_its_option(project: Path) -> None:
+    import typer
+
+    from polyqa.cli.app import app
+
+    (project / FILE).write_text('index = "mine"\nprogram = "rac"\ntemperature = 0.5\npassages = 3\n')
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    serve = commands["serve"].make_context("serve", []).params
+    assert (serve["indexes"], serve["programs"], serve["lm_set"]) == (["mine"], ["rac"], ["temperature=0.5"])
+    ask = commands["ask"].make_context("ask", ["Who?"]).params
+    assert (ask["index"], ask["program"], ask["temperature"], ask["passages"]) == ("mine", "rac", 0.5, 3)
+
+
 def test_the_user_s_own_file_may_name_servers() -> None:
     at_home('lm = "openai/m@http://10.0.0.1/v1"\nhelper-lm = "openai/x"\nmlflow = "http://10.0.0.2"\ntemperature = 0\n')
     assert defaults([]) == {

@@ -13,7 +13,16 @@ from pathlib import Path
 import pytest
 from command_line import Run
 
+from polyqa.cli.session import answer_lines
+
 TITANIC = "When did Titanic come out?"
+
+
+class Answers:
+    """Answers with the question."""
+
+    def ask(self, question: str) -> str:
+        return question
 
 
 @pytest.fixture
@@ -47,6 +56,28 @@ def test_a_pipe_gives_one_question_a_line_and_json_comes_a_line_each(piped: Run,
     assert code == 0, err
     assert [json.loads(line)["question"] for line in out.splitlines()] == [TITANIC, "Who founded Rome?"]
     assert loaded == ["rac"]
+
+
+def test_nothing_is_asked_for_nobody() -> None:
+    """Where the reader of a pipe has gone, such as `head -1`."""
+    asked = []
+
+    def gone(result: object) -> None:
+        asked.append(result)
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        answer_lines(Answers(), iter(["one", "two"]), gone)  # type: ignore[arg-type]
+    assert asked == ["one"]
+
+
+def test_a_line_in_another_encoding_fails_alone(piped: Run, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = io.TextIOWrapper(io.BytesIO("Wer gründete Rom?\n".encode("latin-1") + f"{TITANIC}\n".encode()), "utf-8")
+    monkeypatch.setattr(sys, "stdin", lines)
+    code, out, err = run("ask", "--program", "rac", "--json")
+    assert code == 3
+    assert [json.loads(line)["question"] for line in out.splitlines()] == [TITANIC]
+    assert "question" in err
 
 
 @pytest.mark.parametrize(

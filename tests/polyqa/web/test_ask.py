@@ -74,6 +74,9 @@ def test_steps_are_told_as_they_end(client: httpx.Client, program: str, kinds: l
     said = [piece for name, data in told if name == "sentence" for piece in data["pieces"]]
     assert [piece for piece in said if "cites" in piece] == [piece for piece in result["pieces"] if "cites" in piece]
     assert (result["program"], result["lm"]) == (program, "polyqa/extractive")
+    before = [data["before"] for name, data in told if name == "sentence"]
+    assert before[0] == ""
+    assert all(gap and not gap.strip() for gap in before[1:])
 
 
 def test_a_tree_has_its_nodes(client: httpx.Client) -> None:

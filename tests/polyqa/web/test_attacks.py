@@ -251,3 +251,19 @@ def test_settings_that_let_others_in_are_refused() -> None:
     assert guard_of("127.0.0.1").hosts == ("127.0.0.1", "localhost", "[::1]")
     assert guard_of("0.0.0.0", TOKEN).hosts == ()
     assert guard_of("0.0.0.0", TOKEN, ("qa.example",)).hosts[-1] == "qa.example"
+    with pytest.raises(PolyqaError, match="'qa example' is no host name"):
+        guard_of("0.0.0.0", TOKEN, ("qa.example", "qa example"))
+
+
+def test_hosts_and_origins_are_compared_as_browsers_send_them() -> None:
+    from polyqa.serving import guard_of
+
+    hosts = ("QA.example", "qa2.example:8000", "192.168.1.5:80", "::1", "[::2]:80")
+    assert guard_of("0.0.0.0", TOKEN, hosts).hosts[3:] == ("qa.example", "qa2.example", "192.168.1.5", "[::2]")
+    origins = ("https://Chat.example", "https://b.example:443", "http://c.example:80", "http://d.example:443")
+    assert guard_of("127.0.0.1", None, (), origins).origins == (
+        "https://chat.example",
+        "https://b.example",
+        "http://c.example",
+        "http://d.example:443",
+    )

@@ -19,6 +19,7 @@ from polyqa.colbert_index import ColBERTIndex
 
 QUESTION = "When did Solaris come out?"
 ASKED: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
+UNKNOWN: Any = [{"role": "user", "content": "What is the airspeed velocity of Zorblax?"}]
 
 
 @pytest.fixture
@@ -42,12 +43,13 @@ def test_a_chat_client_gets_an_answer_with_its_sources(chat: openai.OpenAI, mode
     assert {"solaris-1972", "solaris-2002"} <= {one["pid"] for one in extra["citations"]}
 
 
-def test_a_streamed_answer_is_the_same_in_pieces(chat: openai.OpenAI) -> None:
+@pytest.mark.parametrize("asked", [ASKED, UNKNOWN])
+def test_a_streamed_answer_is_the_same_in_pieces(asked: Any, chat: openai.OpenAI) -> None:
     with chat:
-        whole = chat.chat.completions.create(model="rac", messages=ASKED).choices[0].message.content
+        whole = chat.chat.completions.create(model="rac", messages=asked).choices[0].message.content
         parts = list(
             chat.chat.completions.create(
-                model="rac", messages=ASKED, stream=True, stream_options={"include_usage": True}
+                model="rac", messages=asked, stream=True, stream_options={"include_usage": True}
             )
         )
     said = "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
