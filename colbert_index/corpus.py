@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -201,7 +202,7 @@ class Corpus:
             return None
         self._metadata = self._metadata or list(passage.metadata)
         try:
-            f"{passage.pid}{passage.title}{passage.text}".encode()
+            "".join(map(str, (passage.pid, passage.title, passage.text, *chain(*passage.metadata.items())))).encode()
         except UnicodeEncodeError as error:
             what = f"passage {passage.pid!r} holds half a character ({error.reason})"
             raise PolyqaError(f"{record.where}: {what}.") from error

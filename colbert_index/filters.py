@@ -56,6 +56,9 @@ class Filter(NamedTuple):
         expression = self._expression()
         columns = self._named()
         keys = [name.lower() for name in columns]
+        position = next(
+            (name for name in ("rowid", "_rowid_", "oid") if name not in keys), "rowid"
+        )  # as SQLite calls it
         # How a column's values compare with a literal of another type.
         table = ", ".join(
             f"{_quoted(name)} {'TEXT' if kind == 'text' else 'NUMERIC'}" for name, kind in columns.items()
@@ -64,14 +67,14 @@ class Filter(NamedTuple):
             try:
                 database.execute(f"CREATE TABLE passages ({table})")
                 database.executemany(
-                    f"INSERT INTO passages (rowid, {', '.join(map(_quoted, columns))}) "
+                    f"INSERT INTO passages ({position}, {', '.join(map(_quoted, columns))}) "
                     f"VALUES (?{', ?' * len(columns)})",
                     ((at, *_row(passage, keys)) for at, passage in enumerate(passages) if passage is not None),
                 )
                 end = time.monotonic() + _SECONDS
                 database.set_progress_handler(lambda: time.monotonic() > end, 10_000)
                 database.set_authorizer(_Authorizer())
-                rows = database.execute(f"SELECT rowid FROM passages WHERE (\n{expression}\n)").fetchall()
+                rows = database.execute(f"SELECT {position} FROM passages WHERE (\n{expression}\n)").fetchall()
             except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
                 raise self._error(str(error).rstrip(".")) from None
         matches = np.zeros(len(passages), dtype=np.bool_)

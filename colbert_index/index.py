@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import render, shortened
+from polyqa.base.text import well_formed
 from polyqa.base.values import Passage
 from polyqa.models.loading import LOADING
 from polyqa.models.memory import Memory, Shared, locked_property
@@ -203,6 +204,11 @@ class ColBERTIndex(Shared, Ranks):
         return [*chain.from_iterable(self.positions_of_parts)]
 
     @property
+    def stored(self) -> dict[str, Passage]:
+        """All passages by their ids, those too that the condition of this handle leaves out."""
+        return {passage.pid: passage for passage in self.positions if passage is not None}
+
+    @property
     def passages(self) -> list[Passage]:
         """All passages that can be found, in corpus order."""
         allowed = repeat(True) if self._allowed is None else self._allowed
@@ -310,8 +316,8 @@ class ColBERTIndex(Shared, Ranks):
         if not asked:
             return results
         own_threads()
-        texts = [queries[index] for index in asked]
-        keys = [text.encode(errors="surrogatepass") for text in texts]
+        texts = [well_formed(queries[index]) for index in asked]
+        keys = [text.encode() for text in texts]
         encoded = self._queries.get(keys, texts, lambda missing: self.query_encoder(missing))
         for index, ranking in zip(asked, self._nearest(encoded, k), strict=True):
             results[index] = ranking

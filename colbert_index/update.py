@@ -9,7 +9,7 @@ are taken over as they are.
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import MetadataValue, Passage
@@ -82,7 +83,7 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     """
     read = as_corpus(corpus)
     given = read_corpus(read)
-    known = {passage.pid: passage for passage in index.passages}
+    known = index.stored
     new = [passage for passage in given if not same_passage(known.get(passage.pid), passage)]
     read.passages, read.repeated = len(new), read.repeated + len(given) - len(new)
     warn_of_left_out(read, corpus)
@@ -91,32 +92,15 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     if taken := [passage.pid for passage in new if passage.pid in known]:
         ids = f"The id {taken[0]!r} is" if len(taken) == 1 else f"{len(taken):,} ids, such as {taken[0]!r}, are"
         raise PolyqaError(f"{ids} already in the index {index.name}; remove what is there first.")
-    location = trusted_checkpoint(index.manifest, index.path)
-    check = LengthCheck(location, index.settings.doc_maxlen)
-    texts = [passage.indexed_text for passage in check.watch(new)]
-    check.warn()
-    model = load_checkpoint(location, index.settings)
-    vectors, lengths = encode_documents(model, texts)
-    parts = index.positions_of_parts
-    number = min(range(len(parts)), key=lambda at: len(parts[at]))
-    before, old = parts[number], index.parts[number]
-    positions = [*before, *new]
+    return _changed(index, set(), new)
 
-    def change(work: Path) -> None:
-        chunks = read_part(work / "metadata.json")["num_chunks"]
-        with quiet(), quick_codes():
-            indexer = _indexer(index, work, location, positions, chunks + 1)
-            with indexer.saver.thread():
-                indexer.saver.save_chunk(chunks, len(before), vectors, lengths)
-            indexer.finalize()
-        if index.manifest.encoder is not None:
-            rows = Encoder(trusted_encoder(index.manifest, index.path)).encode(
-                [passage.indexed_text for passage in new]
-            )
-            (work / VECTORS).unlink()  # it may be the old version's, too
-            np.save(work / VECTORS, np.concatenate([np.load(old / VECTORS, mmap_mode="r"), rows.astype(np.float16)]))
 
-    return _rewrite(index, {number: _Change(positions, change)})
+def replace_passages(index: ColBERTIndex, passages: Sequence[Passage]) -> ColBERTIndex:
+    """Add passages in place of those with their ids, in one step: no version has neither.
+
+    A handle opened before goes on serving the old content.
+    """
+    return _changed(index, {passage.pid for passage in passages}, passages)
 
 
 def remove_passages(index: ColBERTIndex, pids: str | int | Iterable[str | int]) -> ColBERTIndex:
@@ -130,17 +114,11 @@ def remove_passages(index: ColBERTIndex, pids: str | int | Iterable[str | int]) 
         If an id is not in the index, or nothing would be left.
     """
     gone = {str(pids)} if isinstance(pids, (str, int)) else set(map(str, pids))
-    if unknown := sorted(gone - {passage.pid for passage in index.passages}):
+    if unknown := sorted(gone - index.stored.keys()):
         raise PolyqaError(f"The index {index.name} holds no passage {unknown[0]!r}; nothing was removed.")
-    if len(gone) == len(index):
+    if len(gone) == index.manifest.passages:
         raise PolyqaError(f"That would remove every passage of the index {index.name}; delete it instead.")
-    location = trusted_checkpoint(index.manifest, index.path)
-    changes = {}
-    for number, before in enumerate(index.positions_of_parts):
-        positions = [None if passage is None or passage.pid in gone else passage for passage in before]
-        if positions != before:
-            changes[number] = _Change(positions, partial(_remove, index, location, positions))
-    return _rewrite(index, changes)
+    return _changed(index, gone, ())
 
 
 def replace_metadata(index: ColBERTIndex, metadata: Mapping[str, Mapping[str, MetadataValue]]) -> ColBERTIndex:
@@ -161,13 +139,63 @@ def replace_metadata(index: ColBERTIndex, metadata: Mapping[str, Mapping[str, Me
     return _rewrite(index, changes) if changes else index
 
 
-def _remove(index: ColBERTIndex, location: str, positions: list[Passage | None], work: Path) -> None:
+def _changed(index: ColBERTIndex, gone: set[str], new: Sequence[Passage]) -> ColBERTIndex:
+    """Remove passages by their ids, and add others to the smallest part."""
+    location = trusted_checkpoint(index.manifest, index.path)
+    added = _Added.of(index, location, new) if new else None
+    parts = index.positions_of_parts
+    smallest = min(range(len(parts)), key=lambda at: len(parts[at]))
+    changes = {}
+    for number, before in enumerate(parts):
+        left = [None if passage is None or passage.pid in gone else passage for passage in before]
+        here = added if number == smallest else None
+        if here is not None or left != before:
+            change = partial(_write, index, location, left, here, emptied=left != before)
+            changes[number] = _Change([*left, *new] if here is not None else left, change)
+    return _rewrite(index, changes)
+
+
+@dataclass(frozen=True)
+class _Added:
+    """Passages that are added, and their vectors."""
+
+    passages: Sequence[Passage]
+    tokens: Any
+    lengths: list[int]
+    sentences: NDArray[np.float16] | None
+
+    @classmethod
+    def of(cls, index: ColBERTIndex, location: str, passages: Sequence[Passage]) -> "_Added":
+        """Encode passages as those of an index are."""
+        check = LengthCheck(location, index.settings.doc_maxlen)
+        texts = [passage.indexed_text for passage in check.watch(passages)]
+        check.warn()
+        tokens, lengths = encode_documents(load_checkpoint(location, index.settings), texts)
+        sentences = None
+        if index.manifest.encoder is not None:
+            sentences = Encoder(trusted_encoder(index.manifest, index.path)).encode(texts).astype(np.float16)
+        return cls(passages, tokens, lengths, sentences)
+
+
+def _write(
+    index: ColBERTIndex, location: str, left: list[Passage | None], added: _Added | None, work: Path, *, emptied: bool
+) -> None:
+    """Change the vectors of a part: without those that are removed, and with those that are added."""
     chunks = read_part(work / "metadata.json")["num_chunks"]
     offset = 0
-    for chunk in range(chunks):
-        offset += _empty_positions(work, chunk, offset, positions)
-    with quiet():
-        _indexer(index, work, location, positions, chunks).finalize()
+    for chunk in range(chunks if emptied else 0):
+        offset += _empty_positions(work, chunk, offset, left)
+    with quiet(), quick_codes():
+        new = () if added is None else added.passages
+        indexer = _indexer(index, work, location, [*left, *new], chunks + (added is not None))
+        if added is not None:
+            with indexer.saver.thread():
+                indexer.saver.save_chunk(chunks, len(left), added.tokens, added.lengths)
+        indexer.finalize()
+    if added is not None and added.sentences is not None:
+        whole = np.concatenate([np.load(work / VECTORS), added.sentences])
+        (work / VECTORS).unlink()  # it may be the old version's, too
+        np.save(work / VECTORS, whole)
 
 
 def _empty_positions(work: Path, chunk: int, offset: int, positions: list[Passage | None]) -> int:

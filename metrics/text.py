@@ -12,14 +12,15 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _OTHER_MARKS = "。，、；：！？．「」『』《》〈〉（）【】・،؛؟۔«»।॥"
 _PUNCTUATION = str.maketrans("", "", string.punctuation + _OTHER_MARKS)
 # Vowel signs and the like are no letters to `re`, but parts of words.
-_SIGNS = "\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e"
-_LETTERS = rf"(?:[^\W_]|[{_SIGNS}])+"
+SIGNS = "\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e"
+_LETTERS = rf"(?:[^\W_]|[{SIGNS}])+"
 _WORD = re.compile(rf"{_LETTERS}(?:['’.-]{_LETTERS})*")
-_NO_WORD = re.compile(rf"[^\w\s{_SIGNS}]")
+_NO_WORD = re.compile(rf"[^\w\s{SIGNS}]")
 _HARAKAT = re.compile("[\u0640\u064b-\u065f\u0670]")
 """Signs of Arabic that may be written or not."""
 # Scripts that put no space between words: Chinese, Japanese, Thai, Lao, Burmese, Khmer.
-_UNSPACED = re.compile("[\u0e01-\u0e3a\u0e40-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+UNSPACED = "[\u0e01-\u0e3a\u0e40-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+_UNSPACED = re.compile(UNSPACED)
 _NO_CASE = "\u0590-\u109f\u1100-\u1cff\u3040-\u9fff\uac00-\ud7af\uf900-\ufdff"
 _BEGINS = rf"A-Z0-9À-ÖØ-Þ\u0391-\u03a9\u0401-\u042f¿¡{_NO_CASE}"
 CLOSING = r"[\"”’')\]»」』》）】]*"

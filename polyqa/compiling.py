@@ -190,6 +190,7 @@ def compile(
             name: DataCard(source=own.described, n=len(own.asked), fingerprint=questions_fingerprint(own.asked))
             for name, own in data.items()
         }
+        encoder = loading_settings.get("encoder", EMBEDDED_ENCODER)
         card = _card(
             student,
             plan,
@@ -199,7 +200,7 @@ def compile(
             program=program,
             settings={**program_settings, "preset": student.preset},
             reranker=loading_settings.get("reranker") if needs_index(program) else None,
-            encoder=loading_settings.get("encoder", EMBEDDED_ENCODER),
+            encoder=getattr(encoder, "name", encoder),
             test_gain=_gain(*test_runs, measure, cards["test"]) if test_runs else None,
             teacher=teacher.program,
             teacher_lm=str(plan.teacher_lm.model) if plan.teacher_lm is not None else None,

@@ -241,6 +241,9 @@ def _fetch_from_hub(source: HubFile, draft: _Draft) -> None:
                 if response.status_code not in (200, 206):
                     raise _SourceError(f"it answers {response.status_code} {response.reason_phrase} to {url}")
                 if response.status_code == 200:
+                    length, whole = response.headers.get("Content-Length"), draft.size + draft.missing
+                    if length != str(whole):  # such as a page that asks for a password
+                        raise _SourceError(f"it answers with {length or 'an unknown number of'} bytes, not {whole:,}")
                     draft.cut(0)
                 for block in response.iter_raw():
                     draft.append(block)

@@ -51,7 +51,8 @@ class Questions:
         if self.loaded is not None:
             return drawn(self.loaded.questions, self.limit, self.seed)
         assert not isinstance(self.source, str | Path)
-        return [_question(item, number) for number, item in enumerate(self.source, 1)]
+        given = [_question(item, number) for number, item in enumerate(self.source, 1)]
+        return drawn(given, self.limit, self.seed)
 
     @cached_property
     def loaded(self) -> Loaded | None:
@@ -117,4 +118,4 @@ class Sets:
     def by_name(self) -> dict[str, Questions]:
         """Return the sets by name, without the test questions if none are given."""
         sets = {"train": as_questions(self.train), "dev": as_questions(self.dev)}
-        return sets | ({"test": as_questions(self.test)} if self.test else {})
+        return sets | ({"test": as_questions(self.test)} if self.test is not None else {})

@@ -82,12 +82,20 @@ def _with_dates(question: str, index: ColBERTIndex) -> tuple[str, dict[str, str]
     """Return a question with its dates as the corpus writes them, and those that it writes otherwise."""
     read = {}
     for typed in dict.fromkeys(_DATE.findall(question)):
-        asked = {form: question.replace(typed, form) for form in (typed, *_forms(typed))}
-        standing = {form: sum(form in one.indexed_text for one in index.search(asked[form], _FIRST)) for form in asked}
+        asked = {form: _alone(typed).sub(form, question) for form in (typed, *_forms(typed))}
+        standing = {
+            form: sum(bool(_alone(form).search(one.indexed_text)) for one in index.search(asked[form], _FIRST))
+            for form in asked
+        }
         best = max(standing, key=standing.__getitem__)
         if standing[best] and not standing[typed]:
             question, read[typed] = asked[best], best
     return question, read
+
+
+def _alone(date: str) -> re.Pattern[str]:
+    """Return what finds a date, and not "6 April 2026" in "16 April 2026"."""
+    return re.compile(rf"(?<![\w-]){re.escape(date)}(?![\w-])")
 
 
 def _forms(typed: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ _LIKE_A_KEY = re.compile(
     r"\b(?:(?:sk|pk|rk|gsk|xai|hf|pplx|r8|nvapi|gh[opsu])[-_]|AIza|ya29\.)[\w\-]{15,}|(?<=Bearer )\S{8,}"
 )
 _HOLDS_A_KEY = re.compile(r"(key|token|secret|password|credentials)$", re.I)
-_SHORTEST = 8  # characters: shorter values of the environment may be any word, and one with a slash is a path
+_SHORTEST = 8  # characters: shorter values of the environment may be any word, and one that begins as a path is one
 HIDDEN = "[key]"
 
 
@@ -28,7 +28,7 @@ def without_keys(text: str) -> str:
     'Incorrect API key provided: [key]. Ask for another one.'
     """
     named = (value for name, value in os.environ.items() if _HOLDS_A_KEY.search(name))
-    for value in sorted((one for one in named if len(one) >= _SHORTEST and "/" not in one), key=len, reverse=True):
+    for value in sorted((one for one in named if len(one) >= _SHORTEST and one[0] not in "/~."), key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     return _LIKE_A_KEY.sub(HIDDEN, text)
 

@@ -24,7 +24,7 @@ from .terminal import say
 if TYPE_CHECKING:
     from polyqa.colbert_index import ColBERTIndex
     from polyqa.colbert_index.corpus import Corpus, CorpusSource
-    from polyqa.documents import Documents
+    from polyqa.documents import Documents, Splitter
     from polyqa.questions import QuestionDatabase
 
 index_app = typer.Typer(help="Build and manage indexes.", no_args_is_help=True)
@@ -91,6 +91,7 @@ def build_command(
     from polyqa.cluster import on_ray
     from polyqa.colbert_index import IndexSettings, build_index
     from polyqa.colbert_index.shards import shard_builder
+    from polyqa.documents import Splitter
     from polyqa.models import Encoder
 
     name = name or _name_of(corpus)
@@ -115,7 +116,7 @@ def build_command(
             run=None if pool is None else pool.map,
             overwrite=overwrite,
         )
-    _tell(read, index)
+    _tell(read, index, Splitter(doc_maxlen, overlap, checkpoint) if split_long else None)
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")
     if checkpoint == "embedded" and (language := corpus_language([passage.text for passage in index.passages])):
         say(f"The passages look {language}: {MODELS_READ}", err=True)
@@ -153,13 +154,15 @@ def _source(
     return split_passages(read, Splitter(tokens, overlap, checkpoint)), read
 
 
-def _tell(read: "Corpus | Documents", index: "ColBERTIndex") -> None:
-    """Say what was read and how, and note beside the index what was read of documents."""
+def _tell(read: "Corpus | Documents", index: "ColBERTIndex", splitter: "Splitter | None") -> None:
+    """Say what was read and how, and note beside the index what the next sync has to know."""
     from polyqa.documents import Documents
-    from polyqa.documents.syncing import remember
+    from polyqa.documents.syncing import remember, remember_corpus
 
     say(read.summary())
-    if isinstance(read, Documents):
+    if not isinstance(read, Documents):
+        remember_corpus(index, splitter)
+    else:
         remember(index, read)
         for name, reason in [*read.left_out.items()][read.NAMED :]:
             say(f"left out: {name} {reason}", err=True)

@@ -36,17 +36,21 @@ _LEAST_PAGES = 3
 _TITLE_WITHIN = 12  # paragraphs from the beginning
 FURNITURE = re.compile(
     r"(?:skip to (?:main )?content|table of contents|on this page|navigation|search|quick search|menu|toggle .{0,40}|"
-    r"(?:«|»|<-|->|←|→|\W)*\s*(?:previous|next|prev|up|home|top|contents|index)(?: (?:topic|page|chapter))?"
-    r"(?:: .{0,80}|\W*)|"
+    r"(?:«|»|<-|->|←|→|\W)*\s*(?:(?:previous|next|prev|up)(?: (?:topic|page|chapter))?(?:: .{0,80}|\W*)|"
+    r"(?:home|top|contents|index)(?: (?:page|chapter))?\W*)|"
     r"edit (?:this page|on github|on gitlab).*|view (?:page )?source|show source|this page|back to top|"
-    r"(?:built|created|made) (?:with|using) .{0,80}|powered by .{0,60}|sign in|log in|subscribe|share this.*|"
-    r"(?:©|copyright|\(c\)).{0,120}|all rights reserved.{0,40}|last updated.{0,60}|page last modified.{0,60})",
+    r"(?:(?:built|created|made) (?:with|using)|powered by) (?-i:[A-Z❤♥]).{0,80}|"
+    r"sign in|log in|subscribe|share this.*|"
+    r"(?:©|(?:copyright|\(c\))(?=.{0,40}(?:©|\b(?:19|20)\d\d\b|all rights))).{0,120}|"
+    r"all rights reserved.{0,40}|last updated.{0,60}|page last modified.{0,60})",
     re.IGNORECASE,
 )
 """What a paragraph of a web page consists of that is no part of its text."""
 COOKIES = (
     re.compile(r"\bcookies?\b", re.IGNORECASE),
-    re.compile(r"\b(?:accept|consent|agree|we use|this (?:web)?site uses|preferences|privacy policy)\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:accept|consent|agree|we use cookies|this (?:web)?site uses|preferences|privacy policy)\b", re.IGNORECASE
+    ),
 )
 _HEADING_LINE = re.compile(
     r"(\d{1,2}(?:\.\d+)*)\.?\s+(?:[A-Z]|\d+[a-z]+ [A-Z])[^.!?]{1,70}|[A-Z][A-Z0-9 ,:&/'’()-]{3,60}|"

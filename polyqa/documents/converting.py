@@ -41,6 +41,9 @@ _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document
 _SPACE = b'<w:t xml:space="preserve"> </w:t>'
 _EMPHASIS = re.compile(r"(?<!\w)\*{2,3}|\*{2,3}(?!\w)|(?<![\w*])\*(\S[^*]*)\*(?![\w*])")
 """What kreuzberg leaves of it in slides, and in cells of DOCX."""
+_CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?([\w-]+)", re.IGNORECASE)
+_AS_BROWSERS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252")
+"""Encodings that browsers read as another one (WHATWG, Encoding)."""
 _LINE_SPACING = 1.2  # of the size of the type
 _SLIDE = re.compile(r"slide-mark (\d+)")
 
@@ -64,32 +67,36 @@ class UnreadableError(Exception):
 def convert(path: Path) -> Iterator[Document]:
     """Yield the document that a file holds, or the messages of a mailbox; `UnreadableError` if it cannot be read."""
     suffix = path.suffix.lower()
-    if re.fullmatch(r"(?i)(genindex|py-modindex|search)\b.*\.html?", path.name):
+    if re.fullmatch(r"(?i)(genindex(-\w+)?|py-modindex|search)\.html?", path.name):
         raise UnreadableError("is an index of links")
     if suffix == ".mbox":
-        for message in mailbox.mbox(path, create=False):
-            yield _mail(message.as_bytes(), archived=True)
+        yield from _mails(path)
     elif suffix == ".eml":
         yield _mail(path.read_bytes(), archived=False)
     elif suffix in _TEXTS:
         yield _text_document(decoded(path.read_bytes()), suffix)
     elif suffix in _WEB:
-        yield _extracted(path.read_bytes(), suffix, "text/html")
+        data = path.read_bytes()
+        named = _CHARSET.search(data, 0, 4096)
+        yield _extracted(decoded(data, named[1].decode() if named else "").encode(), suffix, "text/html")
     else:
         yield _extracted(path, suffix, None)
 
 
-def decoded(data: bytes) -> str:
-    """Return the text of a file in whatever encoding; line ends are those of Unix."""
+def decoded(data: bytes, named: str = "") -> str:
+    """Return the text of a file in UTF-8, the encoding that it names, or that which fits; line ends are Unix's."""
     if data[:2] not in (b"\xff\xfe", b"\xfe\xff") and b"\0" in data[:8192]:
         raise UnreadableError("holds binary data, not text")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        best = from_bytes(data[: 1 << 20]).best()
-        if best is None:
-            raise UnreadableError("its encoding is unknown") from None
-        text = data.decode(best.encoding, errors="replace").removeprefix("\ufeff")
+        try:
+            text = data.decode(_AS_BROWSERS.get(named.lower(), named or "unknown"))
+        except (LookupError, UnicodeDecodeError):
+            best = from_bytes(data[: 1 << 20]).best()
+            if best is None:
+                raise UnreadableError("its encoding is unknown") from None
+            text = data.decode(best.encoding, errors="replace").removeprefix("\ufeff")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -107,13 +114,30 @@ def _text_document(text: str, suffix: str) -> Document:
     return Document(cleaning.inline(str(metadata.pop("title", ""))), blocks, metadata)
 
 
+def _mails(path: Path) -> Iterator[Document]:
+    """Yield the messages of a mailbox but for those without a text; `UnreadableError` if there is no other."""
+    lacking: UnreadableError | None = None
+    found = False
+    for message in mailbox.mbox(path, create=False):
+        try:
+            yield _mail(message.as_bytes(), archived=True)
+            found = True
+        except UnreadableError as error:
+            lacking = error
+    if lacking is not None and not found:
+        raise lacking
+
+
 def _mail(data: bytes, *, archived: bool) -> Document:
     """Return the text of a message; what it quotes stands in another one if it is part of an archive."""
     message = message_from_bytes(data, policy=policy.default)
     body = message.get_body(("plain", "html"))
     if body is None:
         raise UnreadableError("holds no text")
-    content = body.get_content()
+    try:
+        content = body.get_content()
+    except LookupError:  # a charset that nobody knows
+        content = decoded(bytes(body.get_payload(decode=True)))
     if body.get_content_subtype() == "html":
         blocks = _extracted(content.encode(), ".html", "text/html").blocks
     else:

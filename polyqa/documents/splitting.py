@@ -145,7 +145,8 @@ def _parts(blocks: Iterable[Block]) -> Iterator[_Part]:
     lead: list[Block] = []
     for name, entry in _entries(blocks):
         if name is None:
-            prose, lead = prose + entry, []
+            prose.extend(entry)
+            lead = []
             continue
         if prose and _leads(prose[-1]):
             lead = [prose.pop()]

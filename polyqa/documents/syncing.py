@@ -18,15 +18,15 @@ from polyqa.base.files import write_atomically
 from polyqa.base.rows import exists
 from polyqa.base.text import counted
 from polyqa.base.values import MetadataValue, Passage
-from polyqa.colbert_index import ColBERTIndex, add_passages, remove_passages
+from polyqa.colbert_index import ColBERTIndex, remove_passages
 from polyqa.colbert_index.corpus import read_corpus, repeated_id, same_passage
-from polyqa.colbert_index.update import replace_metadata
+from polyqa.colbert_index.update import replace_metadata, replace_passages
 
 from .folder import Before, Documents, holds_documents
-from .splitting import Splitter
+from .splitting import Splitter, split_passages
 
 _STATE = ".documents.json"
-_READING = 6  # raised whenever documents are read in another way: the next sync then converts all files again
+_READING = 7  # raised whenever documents are read in another way: the next sync then converts all files again
 _AT_ONCE = 2_000  # passages that an interrupted sync loses at most
 
 
@@ -63,7 +63,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     """Bring an index up to date with the folder that it was built of.
 
     Passages that name no ``source`` are left alone if the folder holds documents. Those of a file that cannot be read
-    now stay as they were. Documents are split as at the last build or sync.
+    now stay as they were. Documents, and passages that were split as too long, are split as at the last build or sync.
+    The condition of a filtered index does not count.
 
     Parameters
     ----------
@@ -82,7 +83,7 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     folder = Path(folder).expanduser()
     state = _read_state(opened)
     splitter = Splitter(state.tokens or opened.settings.doc_maxlen, state.overlap, opened.manifest.checkpoint)
-    present = {passage.pid: passage for passage in opened.passages}
+    present = opened.stored
     same = state.tokens == splitter.tokens and state.reading == _READING
     files = state.files if same else {}
     # One of which a passage is missing, or stands under another file's name, is read again, whatever its hash.
@@ -95,7 +96,7 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     documents = None
     passages: Iterable[Passage]
     if exists(folder) and not holds_documents(folder):
-        passages = read_corpus(folder)
+        passages = split_passages(read_corpus(folder), splitter) if state.split else read_corpus(folder)
     else:
         passages = documents = Documents(folder, splitter, before=before)
     new: list[Passage] = []
@@ -123,11 +124,9 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
                 moved[pid] = at_hand[pid].metadata
         elif documents is None or "source" in old.metadata:
             gone.append(pid)
-    if rewritten:
-        opened = remove_passages(opened, rewritten)
     remaining = iter(new)
     while batch := list(islice(remaining, _AT_ONCE)):
-        opened = add_passages(opened, batch)
+        opened = replace_passages(opened, batch)
     if moved:
         opened = replace_metadata(opened, moved)
     if gone:
@@ -157,6 +156,14 @@ def remember(index: ColBERTIndex, documents: Documents) -> None:
     write_atomically(index.path / _STATE, state.model_dump_json().encode())
 
 
+def remember_corpus(index: ColBERTIndex, splitter: Splitter | None) -> None:
+    """Note beside an index of a corpus how passages that were too long were split; ``None`` if they were not."""
+    (index.path / _STATE).unlink(missing_ok=True)
+    if splitter is not None:
+        state = _State(tokens=splitter.tokens, overlap=splitter.overlap, reading=_READING, split=True)
+        write_atomically(index.path / _STATE, state.model_dump_json().encode())
+
+
 class _File(BaseModel):
     """A file that was read: its hash, the ids of its passages and the titles of its documents."""
 
@@ -171,6 +178,7 @@ class _State(BaseModel):
     tokens: int | None = Field(default=None, ge=32, le=500)
     overlap: int = Field(default=0, ge=0, le=250)
     reading: int = 1
+    split: bool = False
     files: dict[str, _File] = Field(default_factory=dict)
 
 

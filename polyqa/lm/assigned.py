@@ -11,16 +11,22 @@ from polyqa.base.keys import is_secret
 
 from .calls import kind_of
 
+_USER = re.compile(r"(?<=://)[^/@\s]+@")
 _PLACE = re.compile(r"base|url", re.I)
 
 
 def without_secrets(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings without those that may hold a key, in mappings inside them, too."""
-    return {
-        name: without_secrets(value) if isinstance(value, Mapping) else value
-        for name, value in settings.items()
-        if not is_secret(str(name))
-    }
+    """Return settings without those that may hold a key, in mappings and lists inside them, too."""
+    return {name: _harmless(value) for name, value in settings.items() if not is_secret(str(name))}
+
+
+def _harmless(value: Any) -> Any:
+    """Return a value without keys, and an address without user and password."""
+    if isinstance(value, Mapping):
+        return without_secrets(value)
+    if isinstance(value, (list, tuple)):
+        return [_harmless(one) for one in value]
+    return _USER.sub("", value) if isinstance(value, str) else value
 
 
 def sampling(lm: dspy.LM) -> dict[str, Any]:

@@ -425,6 +425,11 @@ def wanted_rollout() -> int | None:
 _ATTEMPT: ContextVar[int] = ContextVar("polyqa_attempt", default=1)
 
 
+def attempt_number() -> int:
+    """Return the number of the attempt that a call is made in, from 1."""
+    return _ATTEMPT.get()
+
+
 @contextmanager
 def attempt(number: int) -> Iterator[None]:
     """Have the calls in the block be the first, second, … attempt at something: each has a reply of its own."""

@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 import dspy
@@ -59,7 +60,7 @@ class PlainMetric(AnswerMetric):
     def name(self) -> str:
         """The function's name and a hash of its code, by which compilations are told apart."""
         code = getattr(self.function, "__code__", None)
-        made = hashlib.sha256(repr((code.co_code, code.co_names)).encode()).hexdigest()[:16] if code else "object"
+        made = hashlib.sha256(repr(_told(code)).encode()).hexdigest()[:16] if code else "object"
         return f"{getattr(self.function, '__qualname__', type(self.function).__qualname__)} ({made})"
 
     def __call__(self, example: dspy.Example, prediction: Any, trace: Any = None) -> float | bool:
@@ -75,6 +76,12 @@ class PlainMetric(AnswerMetric):
         """Return what GEPA wants: the score, and in words that it is one."""
         score = float(self(gold, pred))
         return dspy.Prediction(score=score, feedback=f"The metric gives this answer {score:.2f}.")
+
+
+def _told(code: CodeType) -> tuple[Any, ...]:
+    """Return what a function's code does, wherever it stands: its steps, names and constants."""
+    constants = [_told(one) if isinstance(one, CodeType) else one for one in code.co_consts]
+    return code.co_code, code.co_names, constants
 
 
 def as_metric(metric: Metric, examples: Mapping[str, Any], reader: SpanReader) -> AnswerMetric:

@@ -102,7 +102,9 @@ def _run(program: dspy.Module, question: Question, *, lm: dspy.LM, metric: Answe
     # After a fallback, the later calls of the run were given what the language model did not say.
     if result["score"] >= metric.threshold and not prediction.get("faults"):
         names = {id(predictor): name for name, predictor in program.named_predictors()}
-        result["demos"] = [(names[id(one)], _demo(one, inputs, outputs)) for one, inputs, outputs in trace]
+        result["demos"] = [
+            (names[id(one)], _demo(one, inputs, outputs)) for one, inputs, outputs in trace if id(one) in names
+        ]
     return dict(to_jsonable_python(result))
 
 

@@ -203,7 +203,8 @@ def without_qualifier(question: str, title: str, base: str) -> str | None:
     name, qualifier = split_title(title, commas=True)
     text = question
     if base.startswith(THE) and name:
-        text, found = re.subn(rf"\b(?:[Tt]he )?(?:{re.escape(name)}|{re.escape(_small(name))})\b", base, text, count=1)
+        named = rf"\b(?:[Tt]he )?(?:{re.escape(name)}|{re.escape(_small(name))})\b"
+        text, found = re.subn(named, lambda _: base, text, count=1)
         return text if found else None
     if name and name not in text and _small(name) in text:
         name, base = _small(name), _small(base)

@@ -27,6 +27,8 @@ ANSWER_KEYS = ("short_answer", "answer", "da")
 _PID_KEYS = ("pid", "passage", "source")
 _BAR = re.compile(r"\s+\|\s+")
 _ASKED_BAR = re.compile(r"(?:(?<=\?)|(?<=\?[\"”*_])|(?<=\?\*\*))\s+\|\s+")  # before it there may be another
+_COLUMN = re.compile(r"(?P<answer>.*\S)\s*\|\s*\[?(?:passage )?(?P<cited>\d{1,2})?\]?\s*", re.I)
+"""An answer with a column of its own for what it cites, or with the bar that ends a row."""
 _NUMBERED = re.compile(r"\A(?:\d{1,2}\.\s+)+")
 _CITED = r"(?:passages?|sources?)\s*#?"
 _NUMBERS = r"\d{1,3}(?:\s*(?:,|;|&|and)\s*\d{1,3})*\s*"
@@ -152,7 +154,7 @@ def _rows(text: str) -> list[Interpretation]:
         if answers:
             tag = _TAG.match(question)
             question = tag["text"] if tag and tag["question"] else _NUMBERED.sub("", without_bullet(question))
-            rows.append((question, answers[0]))
+            rows.append((question, _without_column(answers[0])))
         elif is_item(line) and not is_rule(line):
             raise ValueError(f"no answer in {line!r:.80}")
     if not rows:
@@ -160,6 +162,13 @@ def _rows(text: str) -> list[Interpretation]:
     if len(rows) > 1 and all(answer.startswith(f"{number}. ") for number, (_, answer) in enumerate(rows, 1)):
         rows = [(question, _NUMBERED.sub("", answer)) for question, answer in rows]
     return _answered(_reading(question, answer) for question, answer in rows)
+
+
+def _without_column(answer: str) -> str:
+    found = _COLUMN.fullmatch(answer)
+    if found is None:
+        return answer
+    return f"{found['answer']} [{found['cited']}]" if found["cited"] else found["answer"]
 
 
 def _tagged(tags: list[re.Match[str]]) -> list[Interpretation]:

@@ -14,6 +14,9 @@ _ASKS = re.compile(
     re.I,
 )
 _TAG = re.compile(r"\A[\s\-*•]*(?:DQ|question)\s*\d*[*_]*:[*_]*\s*", re.I)
+_MARKS = ("?", "？", "؟")
+# Scripts that put no space between words: a character is one.
+_WORDS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|\w+")
 _MOST_WORDS = 30  # in a short answer; of 24,401 of ASQA and AmbigNQ 15 are longer
 
 
@@ -77,7 +80,7 @@ def _questions_in(text: str) -> Any:
         return listed(found)
     items = parse_lines("\n".join(line for line in text.splitlines() if not line.rstrip(" *_").endswith(":")))
     if not any(map(is_item, text.splitlines())):  # a question may lack its mark; a sentence asks nothing
-        items = [one for one in items if one.endswith("?") or (asks(one) and one[-1] not in ".!") or _TAG.match(one)]
+        items = [one for one in items if one.endswith(_MARKS) or (asks(one) and one[-1] not in ".!") or _TAG.match(one)]
     if not items:
         raise ValueError(f"not a question: {shown(text)}")
     return items
@@ -87,7 +90,7 @@ def _question(item: Any) -> str | None:
     if isinstance(item, str) and item.strip() and is_bare_null(item):
         return None
     text = strip_dress(_TAG.sub("", without_bullet(item) or item)) if isinstance(item, str) else ""
-    if len(re.findall(r"\w+", text)) < 2 or looks_like_refusal(text) or is_null(text):
+    if len(_WORDS.findall(text)) < 2 or looks_like_refusal(text) or is_null(text):
         raise ValueError(f"not a question: {shown(text or item)}")
     return text
 

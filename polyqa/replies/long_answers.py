@@ -17,7 +17,7 @@ _AROUND = re.compile(  # "Here is the answer:", "I hope this helps!"
 )
 # Small models say why an answer is right, or go on with the fields of the prompt.
 _WHY = re.compile(
-    r"\n\W*(?:explanations?\b|(?:passages?|question|interpretations?) \("
+    r"\n\W*(?:(?P<explanation>explanations?)\b|(?:passages?|question|interpretations?) \("
     r"|(?:this|the other|other|these) (?:interpretation|reading|answer|option)s?\b[^\n]{0,60}?"
     r"\b(?:(?:in)?correct|cover(?:s|ed)?|supported|based on)\b).*\Z",
     re.I | re.S,
@@ -36,6 +36,7 @@ _CITED = re.compile(
     r"(?:[)\]]|(?=[.,;]))",
     re.I,
 )
+_MARK = re.compile(r"\[\d+\]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _MOST_TOLD = 3  # times that a sentence stands in an answer that is no loop
 _ROUND = re.compile(rf"(\b[^\W\d][^.!?\n]{{7,80}}?)\1{{{_MOST_TOLD},}}([^.!?\n]*)")
@@ -91,8 +92,17 @@ def clean_answer(text: str) -> str:
 def _without_why(text: str) -> str:
     """Return an answer without the brackets of its field, and without what says only why it is right."""
     text = out_of_brackets(text, "answer", "the long-form answer")
-    shorter = _EVIDENT.sub("", _WHY.sub("", text)).strip()
+    shorter = _EVIDENT.sub("", _before_why(text)).strip()
     return _AS_TOLD.sub("", shorter) if shorter else text
+
+
+def _before_why(text: str) -> str:
+    """Return an answer up to why it is right; what names passages that are not named before tells other readings."""
+    why = _WHY.search(text)
+    if why is None:
+        return text
+    before, marks = text[: why.start()], {*_MARK.findall(why[0])}
+    return before if why["explanation"] or marks <= {*_MARK.findall(before)} else text
 
 
 def _cited(found: re.Match[str]) -> str:

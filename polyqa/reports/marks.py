@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from polyqa.metrics.text import several, without_marks
+from polyqa.metrics.text import SIGNS, UNSPACED, several, without_marks
 
 _MARK = re.compile(r"\[\d{1,4}(?:, ?\d{1,4})*\]")
 _NUMBER = re.compile(r"\d+")
-_WORD = re.compile(r"\w+")
+# A word of `without_marks`, which puts spaces around characters of scripts that have none between words.
+_WORD = re.compile(rf"{UNSPACED}|(?:(?!{UNSPACED})[\w{SIGNS}])+")
 _MOST = 1_500
 _BEFORE = 300
 

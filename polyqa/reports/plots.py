@@ -1,6 +1,7 @@
 """Runs as pictures: one metric of several, and what two of them differ in, question by question."""
 
 import io
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from polyqa.base.html import shortened
 from polyqa.base.text import counted
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.runs import Run, same_questions, summarize
-from polyqa.evaluation.verdicts import won_and_lost
+from polyqa.evaluation.verdicts import question_values, won_and_lost
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,10 +104,10 @@ def plot_changes(a: Run, b: Run, path: str | Path, *, metric: str = "dr") -> Pat
     if column is None or column.higher_is_better is not True:
         known = ", ".join(name for name, column in COLUMNS.items() if column.higher_is_better)
         raise PolyqaError(f"Questions are won and lost by a metric of which more is better, not {metric!r}: {known}.")
-    shared = len({record.id for record in a.records} & {record.id for record in b.records})
-    if not shared:
+    if not {record.id for record in a.records} & {record.id for record in b.records}:
         raise PolyqaError(f"{a.name} and {b.name} have no question in common.")
     won, lost = won_and_lost(a, b, metric)
+    shared = len(_told(a, metric) & _told(b, metric))
     ties = shared - len(won) - len(lost)
     gains = [change.difference for change in won] + [0.0] * ties + [change.difference for change in reversed(lost)]
     figure, axes = new_figure(8, 3.8)
@@ -127,3 +128,9 @@ def plot_changes(a: Run, b: Run, path: str | Path, *, metric: str = "dr") -> Pat
     axes.set_ylabel(f"{column.label}, {shortened(b.name, 32)}\nagainst {shortened(a.name, 32)}")
     axes.spines["bottom"].set_visible(False)
     return save_figure(figure, path)
+
+
+def _told(run: Run, metric: str) -> set[str]:
+    """Return the questions of which a run has a value."""
+    values = question_values(run.records, metric)
+    return {record.id for record, value in zip(run.records, values, strict=True) if math.isfinite(value)}

@@ -34,6 +34,7 @@ def test_words_stay(text: str) -> None:
     [
         ("MY_API_KEY", "0f9a6b1e-7d31", True),
         ("my_token", "plain word", True),
+        ("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG", True),
         ("SHORT_KEY", "abc", False),  # may be any word
         ("CLOUD_CREDENTIALS", "/etc/cloud.json", False),  # a path, which the user needs to read
         ("MONKEY_HOME", "of the monkeys", False),

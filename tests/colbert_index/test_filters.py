@@ -36,6 +36,20 @@ def chosen(condition: str, passages: Sequence[Passage | None] = PASSAGES) -> str
     return " ".join(one.pid for one, match in zip(passages, matches, strict=True) if match and one)
 
 
+def test_a_column_may_be_called_as_a_row_is() -> None:
+    rows = [Passage(pid=str(at), text="A row.", metadata={"rowid": 100 + at, "oid": at}) for at in range(3)]
+    assert chosen("rowid = 101", rows) == "1"
+    assert chosen("oid > 0 AND _rowid_ >= 0", rows) == "1 2"
+
+
+def test_a_filtered_handle_changes_the_whole_index(tmp_path: Path) -> None:
+    index = build_index(PASSAGES, tmp_path / "manuals", progress=False)
+    falcons = index.where("product = 'Falcon'")
+    with pytest.raises(PolyqaError, match="'h1' is already in the index"):
+        add_passages(falcons, [Passage(pid="h1", text="Another.")])
+    assert [one.pid for one in remove_passages(falcons, ["f0", "f1"]).passages] == ["h1", "n"]
+
+
 def test_the_kinds_of_columns_are_those_of_their_values() -> None:
     assert COLUMNS == {
         "Zip": "text", "date": "text", "draft": "boolean", "note": "mixed", "page": "number", "price": "number",

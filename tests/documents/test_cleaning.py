@@ -176,12 +176,28 @@ def test_what_a_web_page_has_around_its_text() -> None:
         "Built with Sphinx using a theme.",
         "© 2024 Falcon Inc.",
         "This site uses cookies. Accept all",
+        "We use cookies to improve this site.",
+        "Copyright 2024 Falcon Inc.",
+        "Powered by WordPress",
+        "Contents",
+        "Next: Wings",
     ]
-    kept = ["A cookie is a small cake that falcons do not eat.", "See [the guide](g.html) for all the other birds."]
+    kept = [
+        "A cookie is a small cake that falcons do not eat.",
+        "(c) pay the rent on the first day of the month.",
+        "For these cookies we use brown sugar and butter.",
+        "Made with rye flour, they keep for weeks.",
+        "Powered by two diesel engines, she made 20 knots.",
+        "Contents: flour, sugar, salt.",
+        "Copyright infringement is dealt with below.",
+        "See [the guide](g.html) for all the other birds.",
+    ]
     assert texts(markdown_blocks("\n\n".join([*furniture, *kept]), web=True)) == [
-        kept[0],
+        *kept[:-1],
         "See the guide for all the other birds.",
     ]
+    (heading,) = markdown_blocks("## Copyright infringement", web=True)
+    assert heading.kind == "heading"
     (block,) = markdown_blocks("**Bold**, `code`, allow\\_mx, 2 * 3 * 4, <name>", web=True)
     assert block.text == "Bold, code, allow_mx, 2 * 3 * 4, <name>"
 

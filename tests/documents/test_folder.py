@@ -172,6 +172,13 @@ def mbox(path: Path) -> None:
     box = mailbox.mbox(path)
     box.add(mail("Ring", "The ring is blue."))
     box.add(mail("Re: Ring", "It is green."))
+    box.add(without_text := EmailMessage())
+    without_text.add_attachment(b"GIF89a", maintype="image", subtype="gif")
+    box.add(without_text)
+    box.add(
+        b"Subject: Odd\nFrom: cy@example.org\nDate: Thu, 3 Dec 2020 15:18:27 +0100\n"
+        b"Content-Type: text/plain; charset=x-unknown\n\nIt is red.\n"
+    )
     box.close()
 
 
@@ -181,6 +188,10 @@ FILES: dict[str, Callable[[Path], object]] = {
     "c.html": lambda path: path.write_text(HTML),
     "rfc.txt": lambda path: path.write_text(RFC),
     "latin.txt": lambda path: path.write_bytes("Der Süden grüßt die Vögel.\r\rSo ist es.".encode("latin-1")),
+    "cp1252.html": lambda path: path.write_bytes(
+        '<html><head><meta charset="windows-1252"><title>Burg</title></head><body><p>Le château fut bâti à Liège – '
+        "dit-on.</p></body></html>".encode("cp1252")
+    ),
     "utf16.txt": lambda path: path.write_text("Falken fliegen.", encoding="utf-16"),
     "d.pdf": lambda path: pdf(path, BOOK),
     "e.docx": docx,
@@ -250,7 +261,8 @@ EXPECTED = {
         for bird, price in (("Falcon", 90), ("Hawk", 70))
     ],
     "i.eml": [("Ringed", "A falcon was ringed today.", CY)],
-    "j.mbox": [("Ring", "The ring is blue.", CY), ("Re: Ring", "It is green.", CY)],
+    "j.mbox": [("Ring", "The ring is blue.", CY), ("Re: Ring", "It is green.", CY), ("Odd", "It is red.", CY)],
+    "cp1252.html": [("Burg", "Le château fut bâti à Liège – dit-on.", {})],
     "k.csv": [
         ("k › Falcon", "Bird: Falcon; Prey: mouse, vole.", {"line": 2}),
         ("k › Hawk", "Bird: Hawk; Prey: hare.", {"line": 3}),
@@ -332,7 +344,7 @@ def test_a_docx_without_styles_has_its_headings_tabs_and_hyphens(tmp_path: Path)
 
 def test_one_line_says_what_was_read(documents: tuple[Documents, list[Passage]]) -> None:
     summary = documents[0].summary()
-    assert summary.startswith("read 16 files: 3 text, ")
+    assert summary.startswith("read 17 files: 3 text, 2 HTML, ")
     assert summary.endswith(f"; {len(documents[1])} passages; 1 file of other formats (.png)")
 
 

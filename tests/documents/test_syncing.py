@@ -12,8 +12,9 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index, check_index
 from polyqa.colbert_index import update as updating
-from polyqa.documents import Documents, sync_index, syncing
-from polyqa.documents.syncing import remember
+from polyqa.colbert_index.corpus import read_corpus
+from polyqa.documents import Documents, Splitter, split_passages, sync_index, syncing
+from polyqa.documents.syncing import remember, remember_corpus
 from polyqa.documents.worker import Worker
 from polyqa.models import Encoder
 
@@ -145,18 +146,18 @@ def test_an_interrupted_sync_goes_on(
     for number in range(3):
         (birds / f"new{number}.md").write_text(f"# New {number}\n\nBird of kind {number}.")
     monkeypatch.setattr(syncing, "_AT_ONCE", 1)
-    real = syncing.add_passages
+    real = syncing.replace_passages
 
     def stopped(index: ColBERTIndex, passages: list[Passage]) -> ColBERTIndex:
         if "kind 2" in passages[0].text:
             raise KeyboardInterrupt
         return real(index, passages)
 
-    monkeypatch.setattr(syncing, "add_passages", stopped)
+    monkeypatch.setattr(syncing, "replace_passages", stopped)
     with pytest.raises(KeyboardInterrupt):
         sync_index(built, birds)
     assert len(encoded) == 2
-    monkeypatch.setattr(syncing, "add_passages", real)
+    monkeypatch.setattr(syncing, "replace_passages", real)
     assert sync_index(built.path, birds).added == 1
     assert len(encoded) == 3
 
@@ -222,6 +223,35 @@ def test_a_namesake_that_comes_or_goes_renames_the_others(birds: Path, built: Co
     synced = sync_index(synced.index, birds)
     assert [passage.title for passage in synced.index.passages if "Owl" in passage.title] == ["Owl"]
     check_index(synced.index.path)
+
+
+def test_texts_that_all_changed_are_replaced(tmp_path: Path) -> None:
+    corpus = tmp_path / "birds.jsonl"
+
+    def write(text: str) -> None:
+        corpus.write_text("".join(json.dumps({"id": at, "text": f"{text} {at}."}) + "\n" for at in range(3)))
+
+    write("Falcons dive")
+    index = build_index(corpus, tmp_path / "index", progress=False)
+    write("Owls hunt")
+    synced = sync_index(index, corpus)
+    assert (synced.added, synced.removed, len(synced.index)) == (3, 3, 3)
+    assert synced.index.search("Owls hunt", 1)[0].text.startswith("Owls hunt")
+    check_index(synced.index.path)
+
+
+def test_what_was_split_is_split_again(tmp_path: Path) -> None:
+    corpus = tmp_path / "long.jsonl"
+    long = " ".join(f"Bird {at} of the north eats {at} doves a year." for at in range(90))
+    corpus.write_text(json.dumps({"id": "1", "text": long}) + "\n" + json.dumps({"id": "2", "text": "Owls."}) + "\n")
+    place = tmp_path / "long-index"
+    splitter = Splitter(overlap=10)
+    index = build_index(split_passages(read_corpus(corpus), splitter), place, progress=False)
+    remember_corpus(index, splitter)
+    before = {passage.pid for passage in ColBERTIndex(place).passages}
+    assert {"1", "1#2", "2"} <= before
+    synced = sync_index(place, corpus)
+    assert (synced.added, synced.removed, synced.unchanged) == (0, 0, len(before))
 
 
 def test_passages_of_elsewhere_stay(birds: Path, built: ColBERTIndex) -> None:

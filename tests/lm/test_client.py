@@ -22,6 +22,7 @@ from scripted_engine import ScriptedEngine, last_message
 import polyqa
 from polyqa.base.needed import NotNeededError, ahead
 from polyqa.cluster import for_workers
+from polyqa.lm.assigned import sampling
 from polyqa.lm.client import BoundedLM, BusyServerError, CallTimeoutError, RecentLM, out_of_the_deadline
 from polyqa.lm.recorder import recording
 from polyqa.optimizers.calls import kept_calls
@@ -55,6 +56,15 @@ def served(
     with serve(ScriptedEngine(lambda text: "hello", given=last_message), **behaviour) as server:
         name = f"{provider}/{uuid.uuid4().hex}@{server.base}"
         yield polyqa.language_model(name, **{"cache": False, "api_key": "none", **(given or {})}), server
+
+
+def test_no_key_is_written_down_from_a_list_or_an_address() -> None:
+    secret = "sk-secret-0123456789"
+    others = [{"model": "openai/b", "api_key": secret}]
+    lm = polyqa.language_model("openai/a", api_base=f"https://ann:{secret}@host/v1", fallbacks=others)
+    assert secret not in str(lm.dump_state())
+    assert secret not in str(sampling(lm))
+    assert lm.kwargs["fallbacks"] == others
 
 
 @pytest.mark.parametrize("behaviour", [{"latency": 30.0}, {"drip": 0.1}], ids=["hangs", "drips"])

@@ -252,6 +252,13 @@ def test_loops_and_named_passages_are_read_as_prose(reply: str, told: str) -> No
         ("The passage clearly states that Lovell replaced him.", "Lovell replaced him."),
         ("The long-form answer is:\nHarris wrote it.", "Harris wrote it."),
         ("The answer (1902) is old.", "The answer (1902) is old."),
+        *[
+            (told, told)
+            for told in (
+                "Passages is the name of two works.\n- Passages (album) is of 1990 [1].\n- Passages (film) is new [2].",
+                "The album is of 1990 [1].\n\nThis answer covers the film, too: it came out in 2023 [2].",
+            )
+        ],
         ("Answers (two of them) are right.", "Answers (two of them) are right."),
         ("The passage about him is long, as stated.", "The passage about him is long, as stated."),
         (

@@ -13,6 +13,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.models import Reader
 from polyqa.optimizers import Plan, compile, recipe
+from polyqa.optimizers.examples import PlainMetric
 
 NAMES = ("Alba", "Brno", "Cork", "Delf")
 EXAMPLES = [
@@ -29,6 +30,18 @@ class Mine(dspy.Module):
 
     def forward(self, question: str) -> dspy.Prediction:
         return self.answer(question=question)
+
+
+def test_metrics_that_differ_in_a_constant_are_told_apart(reader: Reader) -> None:
+    def named(metric: Any) -> str:
+        return PlainMetric(metric, {}, reader).name
+
+    one, same, other = (
+        lambda gold, pred, trace=None: float("a" in pred.answer),
+        lambda gold, pred, trace=None: float("a" in pred.answer),
+        lambda gold, pred, trace=None: float("zzz" in pred.answer),
+    )
+    assert named(one) == named(same) != named(other)
 
 
 def reply(prompt: Any) -> dict[str, object]:

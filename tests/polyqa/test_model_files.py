@@ -178,6 +178,17 @@ def test_an_offline_hub_is_not_asked(server: ModelServer, monkeypatch: pytest.Mo
     assert "HF_HUB_OFFLINE" in failures[0]
 
 
+def test_a_page_in_place_of_the_file_does_no_harm(server: ModelServer) -> None:
+    """Such as that of a proxy which asks for a password: what was downloaded stays."""
+    begin_with(DATA[:5_000])
+    server.takes_ranges, server.files[FILE] = False, [b"<html>Who are you?</html>"]
+    assert "it answers with 25 bytes, not 9,000" in told(lambda: pull(models=of(HUB)))
+    server.takes_ranges, server.files[FILE] = True, [DATA]
+    server.asked.clear()
+    is_whole(pull(models=of(HUB)))
+    assert asked_of_hub(server) == [5_000]
+
+
 def test_where_the_hub_breaks_off_the_packages_go_on(server: ModelServer) -> None:
     server.breaks = [7_000, 0]
     is_whole(pull(models=[MODEL]))

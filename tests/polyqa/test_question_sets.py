@@ -43,6 +43,20 @@ def test_records_and_data_frames_are_questions_too() -> None:
         ]
 
 
+def test_questions_of_any_kind_are_limited_and_may_be_a_test_set() -> None:
+    import pandas as pd
+
+    rows = pd.DataFrame([{"question": f"Who is {at}?", "answer": f"{at}"} for at in range(20)])
+    examples = [dspy.Example(**row).with_inputs("question") for row in rows.to_dict("records")]
+    for source in (rows, examples):
+        few = polyqa.Questions(source, limit=3, seed=1).asked
+        assert len(few) == 3
+        assert len(polyqa.Sets(test=source).by_name()["test"].asked) == 20
+    assert [one.question for one in polyqa.Questions(examples, limit=3).asked] == [
+        one.question for one in polyqa.Questions(rows, limit=3).asked
+    ]
+
+
 def test_examples_are_evaluated_and_compiled_with(tmp_path: Path) -> None:
     run = polyqa.evaluate("closed-book", OWN[:2], models=polyqa.Models(judge=None), folder=tmp_path / "run")
     assert len(run.records) == 2

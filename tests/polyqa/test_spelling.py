@@ -1,9 +1,12 @@
 import random
+from pathlib import Path
 
 import dspy
 import pytest
 
 import polyqa
+from polyqa.base.values import Passage
+from polyqa.colbert_index import build_index
 from polyqa.evaluation.loading import load_questions
 from polyqa.reports.result import cautions
 from polyqa.spelling import AsRead, as_read
@@ -52,6 +55,15 @@ def test_a_date_is_read_as_the_corpus_writes_it(program: dspy.Module, typed: str
 @pytest.mark.parametrize("typed", ["14 April 1931", "2031-04-14", "1931-14-04", "1931-04-14-2"])
 def test_a_date_that_stands_there_or_nowhere_stays(program: dspy.Module, typed: str) -> None:
     assert as_read(question := f"Which republic was proclaimed on {typed}?", program) == AsRead(question)
+
+
+def test_a_date_within_another_is_none(tmp_path: Path) -> None:
+    texts = ["The fair opened on 16 April 2026.", "Rome was founded.", "It closed on 1 May 2026."]
+    index = build_index([Passage(pid=str(at), text=text) for at, text in enumerate(texts)], tmp_path / "fair")
+    program = polyqa.load("rac", index=index)
+    assert as_read("What opened on 2026-04-06?", program).respelled == {}
+    twice = as_read("What was on 2026-05-01 and on 12026-05-01?", program)
+    assert twice.question == "What was on 1 May 2026 and on 12026-05-01?"
 
 
 def test_most_exchanged_letters_are_mended_and_right_questions_stay(program: dspy.Module) -> None:

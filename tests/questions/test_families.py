@@ -74,6 +74,11 @@ FIRM = {
 }
 
 
+def test_a_name_is_no_template() -> None:
+    asked = r"Who runs the share \data in Oslo?"
+    assert without_qualifier(asked, r"Share \data in Oslo", r"the share \data") == r"Who runs the share \data?"
+
+
 def families(texts: dict[str, str]) -> dict[str, list[str]]:
     passages = [Passage(pid=title, title=title, text=text) for title, text in texts.items()]
     found: dict[str, list[str]] = {}

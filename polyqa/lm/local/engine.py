@@ -26,7 +26,7 @@ from dspy.lm15 import (
 from polyqa.base.needed import NotNeededError
 from polyqa.lm.client import BoundedLM, CallTimeoutError, given_up, out_of_the_deadline
 from polyqa.lm.errors import AsyncErrorReader
-from polyqa.lm.recorded import wanted_rollout
+from polyqa.lm.recorded import attempt_number, wanted_rollout
 from polyqa.lm.recorder import messages_of
 
 from .process import LocalServer, LocalSettings
@@ -256,9 +256,10 @@ class LocalLM(BoundedLM):
         if isinstance(prompt, Request):  # from a recording; a request takes no settings beside it
             if not prompt.config.temperature or prompt.config.seed is not None:
                 return prompt, settings
-            seed = self.seed + (wanted_rollout() or 0)
+            seed = self.seed + (wanted_rollout() or 0) + attempt_number() - 1
             return replace(prompt, config=replace(prompt.config, seed=seed)), settings
         if not settings.get("temperature", self.kwargs.get("temperature")):
             return prompt, settings
         rollout = settings.get("rollout_id", self.kwargs.get("rollout_id")) or 0
-        return prompt, {"seed": self.seed + rollout, **settings}
+        # Another attempt draws otherwise: with the same seed it would be the same unreadable reply.
+        return prompt, {"seed": self.seed + rollout + attempt_number() - 1, **settings}

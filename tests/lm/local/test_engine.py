@@ -18,7 +18,7 @@ from polyqa.lm.calls import CALLS
 from polyqa.lm.grammar import reply_grammar
 from polyqa.lm.local import LocalLM, LocalSettings
 from polyqa.lm.probabilities import gives_probabilities, probability_of_first, probability_of_yes
-from polyqa.lm.recorded import recorded
+from polyqa.lm.recorded import attempt, recorded
 from polyqa.loading import default_program
 from polyqa.programs import KNNPredict
 from polyqa.programs.passages_read import READING
@@ -113,6 +113,9 @@ def test_what_is_drawn_has_a_seed(lm: LocalLM) -> None:
 
     assert drawn(1) == drawn(1) != drawn(2)
     assert drawn(1) != drawn(1, seed=5)
+    with attempt(2):
+        again = drawn(1)
+    assert again != drawn(1), "another attempt draws otherwise"
 
 
 def test_a_recording_draws_the_same(lm: LocalLM, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Where an answer stands, by the rule by which its passage was picked."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,20 @@ def test_places_are_apart_in_order_and_within_the_text(text: str, answers: list[
     for start, end in all_places(text, answers):
         assert at <= start < end <= len(text)
         at = end
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("大桥于1957年建成。", "1957年"),
+        ("यह दिल्ली में है।", "दिल्ली"),
+        ("เมืองหลวงคือกรุงเทพมหานคร", "กรุงเทพ"),
+        ("It stands in Łódź.", "Łódź"),
+    ],
+)
+def test_an_answer_of_any_script_has_its_place(text: str, answer: str) -> None:
+    ((start, end),) = places(text, answer)
+    assert text[start:end] == answer
 
 
 def test_an_excerpt_holds_the_first_place() -> None:

@@ -251,8 +251,8 @@ def test_settings_that_let_others_in_are_refused() -> None:
     assert guard_of("127.0.0.1").hosts == ("127.0.0.1", "localhost", "[::1]")
     assert guard_of("0.0.0.0", TOKEN).hosts == ()
     assert guard_of("0.0.0.0", TOKEN, ("qa.example",)).hosts[-1] == "qa.example"
-    with pytest.raises(PolyqaError, match="'qa example' is no host name"):
-        guard_of("0.0.0.0", TOKEN, ("qa.example", "qa example"))
+    with pytest.raises(PolyqaError, match=r"'https://qa\.example' is no host name"):
+        guard_of("0.0.0.0", TOKEN, ("qa.example", "https://qa.example"))
 
 
 def test_hosts_and_origins_are_compared_as_browsers_send_them() -> None:
