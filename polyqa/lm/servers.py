@@ -97,7 +97,10 @@ def default_timeout(name: str, address: str | None) -> float:
     """
     if address is None:
         return NEAR_TIMEOUT if name.partition("/")[0] in _NEAR else TIMEOUT
-    host = urlsplit(address).hostname or ""
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError as error:
+        raise PolyqaError(f"{address!r:.100} is no address of a server: {error}.") from error
     try:
         near = ipaddress.ip_address(host).is_private
     except ValueError:

@@ -79,7 +79,7 @@ class Memory(Generic[Result]):
             others = {key: self._wanted[key] for key in islice(more, _OTHERS)}
         try:
             self._make_now({**missing, **others}, make)
-        except BaseException:
+        except Exception:
             if not others:
                 raise
             self._make_now(missing, make)  # whose fault it is cannot be known: the others make theirs themselves

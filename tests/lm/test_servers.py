@@ -275,3 +275,8 @@ def test_a_typing_error_is_found_for_a_model_on_this_machine_too(tmp_path: Path)
     with pytest.raises(PolyqaError, match="cannot be asked so"):
         needs_litellm(lm, {"stop": 5})
     assert not needs_litellm(lm, {"top_p": 0.9, "seed": 3})
+
+
+def test_what_is_no_address_is_told() -> None:
+    with pytest.raises(PolyqaError, match=r"'http://\[::1/v1' is no address of a server: Invalid IPv6 URL"):
+        polyqa.language_model("openai/m@http://[::1/v1")

@@ -113,3 +113,22 @@ def test_the_oldest_are_forgotten_first_and_nothing_that_is_asked_for(slow: Slow
     assert slow.calls == [[1, 2, 3]]
     assert asking(memory, slow)(1, 1) == [2, 2]
     assert slow.calls[1:] == [[1]]
+
+
+def test_an_interrupt_is_no_fault_of_an_item(slow: Slow, pool: ThreadPoolExecutor) -> None:
+    """It is not asked for again without the items of others, which would swallow it."""
+    memory: Memory[int] = Memory(100)
+    first = pool.submit(asking(memory, slow), 1)
+    slow.begun.wait(60)
+
+    def interrupted(items: list[int]) -> bool:
+        if len(slow.calls) == 2:
+            raise KeyboardInterrupt
+        return False
+
+    slow.fails = interrupted
+    rest = [pool.submit(asking(memory, slow), item) for item in (2, 3)]
+    wait_until(lambda: len(memory._wanted) == 3)
+    slow.go.set()
+    assert first.result() == [2]
+    assert sorted(type(one.exception(60)).__name__ for one in rest) == ["KeyboardInterrupt", "NoneType"]
