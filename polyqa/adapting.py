@@ -22,7 +22,7 @@ from polyqa.colbert_index import ColBERTIndex, build_index, read_corpus
 from polyqa.colbert_index.store import index_path
 from polyqa.documents import Documents, holds_documents
 from polyqa.evaluation.columns import COLUMNS
-from polyqa.evaluation.comparison import compare_runs
+from polyqa.evaluation.comparison import difference_in
 from polyqa.evaluation.progress import bar, shows
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.statistics import Difference
@@ -125,7 +125,7 @@ class Adapted:
     @cached_property
     def difference(self) -> Difference:
         """The measure of the compiled program minus that of the uncompiled one, on the held-out questions."""
-        return _compared(*self.test_runs, self.measure)
+        return difference_in(*self.test_runs, self.measure)
 
     @property
     def measure(self) -> str:
@@ -446,8 +446,4 @@ def _shipped(
     folder = made.path / ".work" / f"shipped-{place.name}"
     run = evaluate(ready, held_out, models=models, folder=folder, threads=threads)
     assert made.test_runs is not None
-    return Shipped(place.name, run, _compared(made.test_runs[0], run, made.card.measure))
-
-
-def _compared(before: Run, after: Run, measure: str) -> Difference:
-    return compare_runs(before, after, headline=measure).metrics[measure]
+    return Shipped(place.name, run, difference_in(made.test_runs[0], run, made.card.measure))

@@ -20,7 +20,7 @@ from polyqa.artifacts.store import CARD, find_artifact, read_artifact, save_arti
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import require_no_links
 from polyqa.evaluation.columns import COLUMNS
-from polyqa.evaluation.comparison import compare_runs
+from polyqa.evaluation.comparison import difference_in
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.records import column_scores
 from polyqa.evaluation.runs import Run, summarize
@@ -373,7 +373,7 @@ def expected_cost(program: dspy.Module, plan: Plan, further_runs: int = 0) -> Es
 
 
 def _gain(before: Run, after: Run, measure: Measure, data: DataCard) -> Gain:
-    found = compare_runs(before, after, headline=measure).metrics[measure]
+    found = difference_in(before, after, measure)
     return Gain(
         metric=measure,
         before=_figure(before, measure),

@@ -76,6 +76,26 @@ class Comparison:
         return asdict(self) | tables
 
 
+def difference_in(a: Run, b: Run, metric: str) -> Difference:
+    """Compare two runs in one metric; see `compare_runs`, which takes as much longer as there are other metrics."""
+    found = compare(COLUMNS[metric], *_paired(metric, _pairs(a, b)))
+    if found is None:
+        raise PolyqaError(f"There is no metric {metric!r} in both runs.")
+    return found
+
+
+def _pairs(a: Run, b: Run) -> list[tuple[Record, Record]]:
+    """Return the records of the questions that both runs have."""
+    left, right = ({record.id: record for record in run.records} for run in (a, b))
+    shared = [id for id in left if id in right]
+    if not shared:
+        raise PolyqaError(f"{a.path} and {b.path} have no question in common.")
+    for id in shared:
+        if left[id].question != right[id].question:
+            raise PolyqaError(f"Question {id!r} differs between {a.path} and {b.path}; these are different data sets.")
+    return [(left[id], right[id]) for id in shared]
+
+
 def compare_runs(a: Run, b: Run, *, headline: str | None = None) -> Comparison:
     """Compare two runs over the same questions.
 
@@ -91,14 +111,7 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None) -> Comparison:
     PolyqaError
         If no question is in both, a question differs, or the metric is unknown.
     """
-    left, right = ({record.id: record for record in run.records} for run in (a, b))
-    shared = [id for id in left if id in right]
-    if not shared:
-        raise PolyqaError(f"{a.path} and {b.path} have no question in common.")
-    for id in shared:
-        if left[id].question != right[id].question:
-            raise PolyqaError(f"Question {id!r} differs between {a.path} and {b.path}; these are different data sets.")
-    pairs = [(left[id], right[id]) for id in shared]
+    pairs = _pairs(a, b)
     scores = {name: _paired(name, pairs) for name in COLUMNS}
     compared = {name: compare(COLUMNS[name], *paired) for name, paired in scores.items()}
     metrics = {name: difference for name, difference in compared.items() if difference is not None}
@@ -112,10 +125,10 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None) -> Comparison:
     return Comparison(
         a=a.name,
         b=b.name,
-        n=len(shared),
+        n=len(pairs),
         cautions=_cautions(a, b),
-        only_a=len(left) - len(shared),
-        only_b=len(right) - len(shared),
+        only_a=len(a.records) - len(pairs),
+        only_b=len(b.records) - len(pairs),
         metrics=metrics,
         headline=chosen,
         by_ambiguity=groups(lambda record: record.ambiguity),

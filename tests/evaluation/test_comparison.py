@@ -4,7 +4,7 @@ import pytest
 from harness import FAILURE, long_form, record, run_of
 
 from polyqa.base.errors import PolyqaError
-from polyqa.evaluation.comparison import HEADLINE, Comparison, compare_runs
+from polyqa.evaluation.comparison import HEADLINE, Comparison, compare_runs, difference_in
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runs import Run
@@ -33,6 +33,14 @@ def test_questions_without_a_partner_are_counted_and_left_out() -> None:
     one = compare_runs(run_of(a.records[:20], "a"), run_of(b.records[5:], "b"))
     assert (one.n, one.only_a, one.only_b) == (15, 5, 10)
     assert one.metrics["str_em"].n == 15
+
+
+def test_one_metric_alone_comes_to_the_same() -> None:
+    a, b = pair()
+    for metric in ("dr", "str_em"):
+        assert difference_in(a, b, metric) == compare_runs(a, b).metrics[metric]
+    with pytest.raises(PolyqaError, match="no metric 'g_f1' in both runs"):
+        difference_in(a, b, "g_f1")
 
 
 def test_the_same_run_is_no_better_than_itself() -> None:
