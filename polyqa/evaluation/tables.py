@@ -132,11 +132,12 @@ def outcome(comparison: Comparison) -> str:
     figures = f"{change.a:.1f} → {change.b:.1f}, {change}, p = {p_text(change.p)}"
     if not _differs(change):
         said = f"No difference in {column.label}: {change.a:.1f}"
-    elif is_nothing(change.low, change.high, change.n):
+    elif column.percent and is_nothing(change.low, change.high, change.n):
         said = f"No real difference in {column.label}: {figures}"
-    elif (change.low > 0 or change.high < 0) and max(-change.low, change.high) >= LITTLE:
-        better = (change.difference > 0) is (column.higher_is_better is not False)
-        said = f"B is {'better' if better else 'worse'} in {column.label}: {figures}"
+    elif (change.low > 0 or change.high < 0) and (not column.percent or max(-change.low, change.high) >= LITTLE):
+        words = ("lower", "higher") if column.higher_is_better is None else ("worse", "better")
+        more = (change.difference > 0) is (column.higher_is_better is not False)
+        said = f"B is {words[more]} in {column.label}: {figures}"
     else:
         said = f"Which is better in {column.label} cannot be told with {counted(change.n, 'question')}: {figures}"
     calls = comparison.metrics.get("calls")

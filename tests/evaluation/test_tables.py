@@ -136,3 +136,16 @@ def test_what_is_equal_is_left_out_unless_everything_is_asked_for() -> None:
     assert [row[0] for row in table[2:]] == ["DR", "calls"], "the headline stays"
     every, *_ = well_formed(comparison_tables(comparison))
     assert f"The other {len(every) - 4} metrics are equal; --all shows them." in text
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [("seconds", "B is worse in s: 0.5 → 1.2, +0.7"), ("length", "B is higher in LEN: 20.0 → 40.0, +20.0")],
+)
+def test_amounts_are_no_points_of_per_cent(metric: str, said: str) -> None:
+    """Seven tenths of a second are more than nothing, and a longer answer is no better one."""
+    a, b = (
+        run_of([record(f"q{at}", {"length": length}, seconds=seconds) for at in range(30)], name)
+        for name, length, seconds in (("a", 20.0, 0.5), ("b", 40.0, 1.2))
+    )
+    assert outcome(compare_runs(a, b, headline=metric)).startswith(said)
