@@ -193,7 +193,7 @@ def _write(
                 indexer.saver.save_chunk(chunks, len(left), added.tokens, added.lengths)
         indexer.finalize()
     if added is not None and added.sentences is not None:
-        whole = np.concatenate([np.load(work / VECTORS), added.sentences])
+        whole = np.concatenate([np.load(work / VECTORS, mmap_mode="r"), added.sentences])
         (work / VECTORS).unlink()  # it may be the old version's, too
         np.save(work / VECTORS, whole)
 

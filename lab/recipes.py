@@ -5,6 +5,7 @@ The rows are those of ``lab/results/recipes-local.json`` (made by `lab.local`) w
 
 import io
 import re
+from math import log10
 
 from polyqa.reports.plots import BLUE, GREY
 
@@ -13,8 +14,10 @@ from .results import read_measured
 _RECIPE = re.compile(r"`([\w-]+)`")
 _NUMBER = re.compile(r"[\d.]+")
 _SIZE = (7.2, 3.4)  # inches
-_NEAR, _LINE = 0.1, 5.0  # labels of points that are near in tokens stand a line apart, in F1
-_LETTER = 0.022  # millions of tokens; a label that would stand over a point to its right goes above its own
+_NEAR, _LINE = 0.1, 5.0  # labels of points that are near in tokens (powers of ten) stand a line apart, in F1
+_LETTER = 0.012  # powers of ten; a label that would stand over a point to its right goes to the left
+_HIGH = 3.0  # in F1: half a label and half a point
+_TICKS = (0.2, 0.3, 0.5, 1.0)
 _PLACE = (0.09, 0.15, 0.86, 0.8)  # of the axes, in parts of the picture: nothing is laid out by the size of letters
 
 
@@ -62,15 +65,21 @@ def picture() -> str:
             axes.plot([tokens], [after], "o", color=BLUE, markersize=5)
             if recipe in labels:
                 continue
-            below = [height - _LINE for at, height in labels.values() if abs(at - tokens) < _NEAR]
+            below = [height - _LINE for at, height in labels.values() if abs(log10(at / tokens)) < _NEAR]
             labels[recipe] = tokens, min([after, *below])
-            end = tokens + _LETTER * len(recipe)
+            end = tokens * 10 ** (_LETTER * len(recipe))
             over = not below and any(
-                tokens < at < end and abs(f1 - after) < _LINE for name, at, f1 in rows if name != recipe
+                tokens < at < end and abs(f1 - after) < _HIGH for name, at, f1 in rows if name != recipe
             )
-            axes.annotate(recipe, labels[recipe], xytext=(0, 7) if over else (8, -3), textcoords="offset points")
+            if over:  # to the left of all points of the recipe
+                labels[recipe] = min((at, f1) for name, at, f1 in rows if name == recipe)
+            where = {"xytext": (-8, -3), "ha": "right"} if over else {"xytext": (8, -3)}
+            axes.annotate(recipe, labels[recipe], textcoords="offset points", **where)
+        axes.set_xscale("log")
+        axes.set_xticks(_TICKS, [str(tick) for tick in _TICKS])
+        axes.minorticks_off()
         axes.set(
-            xlim=(0, 1.45 * max(tokens for _, tokens, _ in rows)),
+            xlim=(0.48 * min(tokens for _, tokens, _ in rows), 2.9 * max(tokens for _, tokens, _ in rows)),
             ylim=(-4, 80),
             xlabel="millions of tokens that compiling took, in and out",
         )

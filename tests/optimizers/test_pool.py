@@ -64,6 +64,23 @@ def test_a_run_in_which_a_reply_was_lacking_gives_no_demo(diva: dspy.Module, tra
     assert (len(demos["classify"]), len(demos["infer"])) == (2, 2)
 
 
+class Unlisted(dspy.Module):
+    """A program that asks a predictor which it does not list."""
+
+    def __init__(self, rac: dspy.Module) -> None:
+        super().__init__()
+        self.rac = rac
+
+    def forward(self, question: str) -> dspy.Prediction:
+        dspy.Predict(signatures.AnswerClosedBook)(question=question)
+        return self.rac(question=question)
+
+
+def test_what_a_program_does_not_list_gets_no_demos(rac: dspy.Module, train: list[Question], pool: Pool) -> None:
+    demos = pool(Unlisted(rac), train[:2])
+    assert {name: len(own) for name, own in demos.items()} == {"rac.clarify": 2}
+
+
 def test_the_journal_of_another_pool_is_refused(rac: dspy.Module, train: list[Question], pool: Pool) -> None:
     pool(rac, train[:2])
     with pytest.raises(PolyqaError, match="questions was"):

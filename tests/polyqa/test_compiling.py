@@ -17,6 +17,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import SpanReaderReranker
 from polyqa.compiling import _taught, make_plan
 from polyqa.evaluation.loading import load_questions
+from polyqa.language_models import shared_encoder
 from polyqa.metrics.gold import Question
 from polyqa.optimizers import RECIPES, Recipe
 from polyqa.optimizers.compiler import drawn_demos
@@ -189,6 +190,13 @@ def test_the_reranker_is_kept_and_the_artifact_does_what_was_compiled(tmp_path: 
     assert found[0] == found[1]
     plain = polyqa.compile("closed-book", recipe="labeled-few-shot", reranker="reader", sets=sets, out=tmp_path / "x")
     assert plain.card.reranker is None  # it retrieves nothing
+
+
+def test_an_encoder_may_be_given_in_place_of_its_name(tmp_path: Path) -> None:
+    encoder = shared_encoder()
+    made = polyqa.compile("rac", recipe="knn", sets=SMALL, out=tmp_path / "made", encoder=encoder)
+    assert made is not None
+    assert made.card.encoder == encoder.name
 
 
 def test_the_card_tells_the_options_that_the_steps_had(tmp_path: Path) -> None:

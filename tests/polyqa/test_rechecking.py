@@ -70,6 +70,14 @@ def test_what_scores_the_same_holds(artifact: Path, runs: Path) -> None:
     assert "Against the uncompiled program then: " in told
 
 
+def test_the_condition_of_the_index_counts(artifact: Path, runs: Path) -> None:
+    card = json.loads((artifact / "card.json").read_text())
+    card["index"]["condition"] = "title = 'Nowhere'"
+    (artifact / "card.json").write_text(json.dumps(card))
+    with pytest.raises(PolyqaError, match="No passage of homonyms fulfils the condition"):
+        checked(artifact, runs)
+
+
 def test_what_is_better_is_told_so(artifact: Path, runs: Path) -> None:
     shift(artifact, -0.1)
     assert checked(artifact, runs).verdict.startswith("mine holds and is better now: DR ")

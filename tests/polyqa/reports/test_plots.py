@@ -17,6 +17,9 @@ POOR = run_of(long_form(12, lambda at: at / 48), "poor")
 BEFORE = run_of(long_form(12, lambda at: 0.4), "before")
 AFTER = run_of(long_form(14, lambda at: 0.6 if at < 5 else 0.4 if at < 9 else 0.1), "after")
 
+PART = run_of([record(one.id) if one.id in ("q5", "q6", "q7") else one for one in AFTER.records], "part")
+"""Three of its questions have no value."""
+
 
 def labels(svg: Path) -> list[str]:
     """Return the texts of a picture, which matplotlib keeps as comments, from top to bottom."""
@@ -100,6 +103,7 @@ def test_runs_that_lack_the_metric_are_left_out(tmp_path: Path) -> None:
         ((BEFORE, BEFORE), ("0 won", "12 drawn", "0 lost")),
         ((AFTER, BEFORE), ("3 won", "4 drawn", "5 lost")),
         ((run_of(long_form(1, lambda at: 0.2)), BEFORE), ("1 won", "0 drawn", "1 question,")),
+        ((BEFORE, PART), ("5 won", "1 drawn", "3 lost", "9 questions")),
     ],
 )
 def test_wins_ties_and_losses_are_counted(runs: tuple[Run, Run], told: tuple[str, ...], tmp_path: Path) -> None:
