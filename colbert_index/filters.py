@@ -56,9 +56,8 @@ class Filter(NamedTuple):
         expression = self._expression()
         columns = self._named()
         keys = [name.lower() for name in columns]
-        position = next(
-            (name for name in ("rowid", "_rowid_", "oid") if name not in keys), "rowid"
-        )  # as SQLite calls it
+        # A row's number, by a name that SQLite has for it and no column.
+        position = next((name for name in ("rowid", "_rowid_", "oid") if name not in keys), "rowid")
         # How a column's values compare with a literal of another type.
         table = ", ".join(
             f"{_quoted(name)} {'TEXT' if kind == 'text' else 'NUMERIC'}" for name, kind in columns.items()

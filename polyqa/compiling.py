@@ -23,7 +23,8 @@ from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import difference_in
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.records import column_scores
-from polyqa.evaluation.runs import Run, summarize
+from polyqa.evaluation.runs import Run
+from polyqa.evaluation.statistics import estimate
 from polyqa.extractive import MODEL_NAME
 from polyqa.lm.adapter import adapter_name
 from polyqa.lm.assigned import names_of, own_lms, sampling
@@ -398,7 +399,9 @@ def _scores(before: Run, after: Run, measure: str) -> SetScores:
 
 
 def _figure(run: Run, measure: Measure) -> Figure:
-    value = summarize(run.records)[measure]
+    column = COLUMNS[measure]
+    value = estimate(column, column_scores(run.records, column.scores))
+    assert value is not None, f"{run.path} was evaluated by {measure}"
     return Figure(value=round(value.value, 3), low=_finite(value.low), high=_finite(value.high), n=value.n)
 
 

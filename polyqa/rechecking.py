@@ -159,9 +159,8 @@ def recheck(
     asked = _questions(found, gain, kept, questions)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what changed is part of the answer
-        where = card.index.condition if card.index is not None else None
-        condition = {} if where is None else {"where": where}
-        program = load(found.path, index=index, helper_lm=models.helping(), strict=False, **condition)
+        where = card.index.condition if card.index else None
+        program = load(found.path, index=index, where=where, helper_lm=models.helping(), strict=False)
     lm = models.answering()
     changed = _changed(card, gain, program, lm, models, asked)
     given = Questions(asked, name=gain.data.source)

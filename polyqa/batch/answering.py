@@ -298,7 +298,7 @@ def answer_many(
                     answerer = partial(make_answerer, *travelling, label, min_confidence)
                     work = running.enter_context(on_ray(answerer, ray, at_once=each)).call
                 for id, outcome in outcomes.items():
-                    if id in again:
+                    if id in again:  # the calls of several attempts are not those of one question
                         limit.made += outcome.took.calls
                     else:
                         limit.add(outcome.took.calls)

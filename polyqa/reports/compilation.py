@@ -15,7 +15,7 @@ from polyqa.artifacts.showing import gain_texts
 from polyqa.base.html import render
 from polyqa.base.text import p_text
 from polyqa.evaluation.columns import COLUMNS
-from polyqa.evaluation.comparison import Comparison, compare_runs
+from polyqa.evaluation.comparison import difference_in
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.verdicts import verdict, won_and_lost
 from polyqa.optimizers.compiler import Compiled
@@ -51,7 +51,7 @@ def compilation_report(
     """
     all_gains = {"dev": card.dev_gain, "test": card.test_gain}
     gains = {name: gain for name, gain in all_gains.items() if gain is not None}
-    comparisons = {"dev": compiled.comparison, "test": compare_runs(*test_runs) if test_runs else None}
+    runs = {"dev": (compiled.before, compiled.after), "test": test_runs}
     label = COLUMNS[card.measure].label
     scored = [trial for trial in compiled.trials if trial.score is not None]
     drawn = find_spec("matplotlib") is not None  # a compilation is not lost because nothing can be drawn
@@ -60,7 +60,7 @@ def compilation_report(
         "report.html",
         beginning=BEGINNING,
         card=card,
-        verdicts={name: _verdict(comparisons[name], gain) for name, gain in gains.items()},
+        verdicts={name: _verdict(runs[name], gain) for name, gain in gains.items()},
         figures=[_figures(name, gain) for name, gain in gains.items()],
         figures_label=COLUMNS[next(iter(gains.values())).metric].label,
         label=label,
@@ -83,11 +83,11 @@ def compilation_report(
     )
 
 
-def _verdict(comparison: Comparison | None, gain: Gain) -> str:
+def _verdict(runs: tuple[Run, Run] | None, gain: Gain) -> str:
     """Return the sentence; of a difference that says nothing, why."""
-    if comparison is None or not gain.tells:
+    if runs is None or not gain.tells:
         return f"{gain.failures}."
-    return verdict(comparison.metrics[gain.metric], what="Compiling", metric=COLUMNS[gain.metric].label)
+    return verdict(difference_in(*runs, gain.metric), what="Compiling", metric=COLUMNS[gain.metric].label)
 
 
 def _figures(name: str, gain: Gain) -> list[object]:

@@ -104,10 +104,10 @@ def plot_changes(a: Run, b: Run, path: str | Path, *, metric: str = "dr") -> Pat
     if column is None or column.higher_is_better is not True:
         known = ", ".join(name for name, column in COLUMNS.items() if column.higher_is_better)
         raise PolyqaError(f"Questions are won and lost by a metric of which more is better, not {metric!r}: {known}.")
-    if not {record.id for record in a.records} & {record.id for record in b.records}:
-        raise PolyqaError(f"{a.name} and {b.name} have no question in common.")
-    won, lost = won_and_lost(a, b, metric)
     shared = len(_told(a, metric) & _told(b, metric))
+    if not shared:
+        raise PolyqaError(f"{a.name} and {b.name} have no question in common that has a value of {column.label}.")
+    won, lost = won_and_lost(a, b, metric)
     ties = shared - len(won) - len(lost)
     gains = [change.difference for change in won] + [0.0] * ties + [change.difference for change in reversed(lost)]
     figure, axes = new_figure(8, 3.8)

@@ -153,6 +153,7 @@ def test_a_duplicate_names_both_lines(write: Write) -> None:
             '{"text": "a"}\n{"text": "x \\ud800 y"}\n',
             r"c\.jsonl: line 2: passage '[0-9a-f]{16}' holds half a character",
         ),
+        ("c.jsonl", '{"id": 1, "text": "a", "author": "caf\\ud83d"}\n', r"line 1: passage '1' holds half a character"),
         (
             "c.jsonl",
             '{"text": "a"}\n{"id": ' + "1" * 5000 + ', "text": "x"}\n',

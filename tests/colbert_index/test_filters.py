@@ -42,6 +42,11 @@ def test_a_column_may_be_called_as_a_row_is() -> None:
     assert chosen("oid > 0 AND _rowid_ >= 0", rows) == "1 2"
 
 
+def test_half_a_character_is_searched_for_as_none(tmp_path: Path) -> None:
+    index = build_index(PASSAGES, tmp_path / "manuals", progress=False)
+    assert index.search("a pump caf\udce9", 2) == index.search("a pump caf\ufffd", 2)
+
+
 def test_a_filtered_handle_changes_the_whole_index(tmp_path: Path) -> None:
     index = build_index(PASSAGES, tmp_path / "manuals", progress=False)
     falcons = index.where("product = 'Falcon'")

@@ -348,6 +348,12 @@ def test_one_line_says_what_was_read(documents: tuple[Documents, list[Passage]])
     assert summary.endswith(f"; {len(documents[1])} passages; 1 file of other formats (.png)")
 
 
+def test_a_page_whose_name_begins_as_an_index_is_read(tmp_path: Path) -> None:
+    for name in ("search-committee.html", "search.html", "genindex-A.html"):
+        (tmp_path / name).write_text("<html><body><p>The committee met in May.</p></body></html>")
+    assert [passage.metadata["source"] for passage in Documents(tmp_path)] == ["search-committee.html"]
+
+
 def test_ids_come_from_the_content(folder: Path, documents: tuple[Documents, list[Passage]], tmp_path: Path) -> None:
     (tmp_path / "another.md").write_text(MARKDOWN)
     (tmp_path / "copy.md").write_text(MARKDOWN)

@@ -1,7 +1,12 @@
+import asyncio
+import threading
+from typing import Any
+
 import dspy
 import pytest
 
 import polyqa
+from polyqa import asking
 from polyqa.base.values import Interpretation, Passage
 
 
@@ -38,3 +43,17 @@ def test_what_the_embedded_engine_passes_over_is_told_with_the_answer() -> None:
     told = polyqa.ask("When did Titanic come out?", program=program)
     assert len(told.interpretations) == 1
     assert told.unheeded == {"clarify": ("Write like a poet.", "Say No when in doubt.")}
+
+
+def test_what_is_loaded_does_not_block_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded_in = []
+    ready = asking.ready_program
+
+    def noted(*given: Any) -> Any:
+        loaded_in.append(threading.current_thread())
+        return ready(*given)
+
+    monkeypatch.setattr(asking, "ready_program", noted)
+    assert asyncio.run(polyqa.aask("When did Titanic come out?", program="rac")).answer
+    assert threading.main_thread() not in loaded_in
+    assert len(loaded_in) == 1

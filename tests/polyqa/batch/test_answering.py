@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import signal
@@ -325,6 +326,19 @@ def test_the_limit_learns_what_a_question_takes() -> None:
     assert not limit.allows(1)
     assert "4 calls of language models were made, a question may take 4" in str(limit.error(Path("a.jsonl")))
     assert CallLimit(None, per_question=1).allows(1_000)
+
+
+def test_a_finished_file_costs_nothing_and_nothing_is_confirmed(
+    run: Run, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "q.txt").write_text(f"{QUESTIONS[0]}\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    words = ("answer", tmp_path / "q.txt", "--out", tmp_path / "a.jsonl", "--program", "rac", "--lm", "openai/m")
+    assert run(*words, "--api-base", server.base, "--yes")[0] == 0
+    code, out, err = run(*words, "--api-base", server.base)
+    assert (code, "Start?" in out + err) == (0, False)
+    code, out, err = run(*words, "--api-base", server.base, "--overwrite")
+    assert (code, "Start?" in out + err) == (2, True)
 
 
 def test_the_end_says_how_many_questions_have_no_answer(run: Run, tmp_path: Path) -> None:

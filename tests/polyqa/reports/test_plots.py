@@ -119,6 +119,10 @@ def test_wins_ties_and_losses_are_counted(runs: tuple[Run, Run], told: tuple[str
         (lambda to: plot_changes(BEFORE, AFTER, to / "x.svg", metric="beauty"), "not 'beauty': disambig_f1"),
         (lambda to: plot_changes(BEFORE, AFTER, to / "x.svg", metric="seconds"), "of which more is better"),
         (lambda to: plot_changes(BEFORE, run_of([record("other")]), to / "x.svg"), "no question in common"),
+        (
+            lambda to: plot_changes(BEFORE, run_of([record("q0")]), to / "x.svg"),
+            "in common that has a value of DR",
+        ),
         (lambda to: plot_runs([GOOD], to / "figure.jpg"), "figure.jpg: a plot is written as .png, .svg, .pdf"),
         (lambda to: plot_runs([GOOD], to / "figure.png", metric="g_f1"), "No run has the metric 'g_f1'"),
     ],
