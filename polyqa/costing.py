@@ -99,25 +99,30 @@ class Estimate:
 
     Attributes
     ----------
-    runs
-        How often the program is run.
-    each
-        What one run takes.
+    parts
+        How often a program is run, and what one run of it takes; for a teacher a second pair.
     not_counted
         What comes on top that cannot be told beforehand; empty if there is nothing.
     """
 
-    runs: int
-    each: Cost
+    parts: Sequence[tuple[int, Cost]]
     not_counted: str = ""
 
+    @property
+    def runs(self) -> int:
+        """How often a program is run in all."""
+        return sum(times for times, _ in self.parts)
+
     def __str__(self) -> str:
-        calls, dollars = self.runs * self.each.calls.mean, self.each.dollars
-        tokens = [self.runs * spread.mean for spread in (self.each.input_tokens, self.each.output_tokens)]
-        money = "price unknown" if dollars is None else f"${self.runs * dollars.mean:,.2f}"
+        spreads = [(times, (one.calls, one.input_tokens, one.output_tokens)) for times, one in self.parts]
+        calls, *tokens = (sum(times * one[place].mean for times, one in spreads) for place in range(3))
+        prices = [(times, one.dollars) for times, one in self.parts]
+        paid = [times * dollars.mean for times, dollars in prices if dollars is not None]
+        money = f"${sum(paid):,.2f}" if len(paid) == len(prices) else "price unknown"
         return (
-            f"{counted(self.runs, 'run')} of the program, about {calls:,.0f} calls, {tokens[0]:,.0f} + "
-            f"{tokens[1]:,.0f} tokens, {money}" + (f"; not counted: {self.not_counted}" if self.not_counted else "")
+            f"{counted(self.runs, 'run')} of the program, about {calls:,.0f} calls, "
+            f"{tokens[0]:,.0f} + {tokens[1]:,.0f} tokens, {money}"
+            + (f"; not counted: {self.not_counted}" if self.not_counted else "")
         )
 
 

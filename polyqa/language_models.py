@@ -152,10 +152,6 @@ class Models:
         if not isinstance(chosen, str):
             return chosen
         if chosen != MODEL_NAME:
-            if self.settings.requests_per_minute is not None and chosen.partition("/")[0] == LOCAL:
-                raise PolyqaError(
-                    f"{chosen} runs on this machine: no provider limits it. Leave out --requests-per-minute."
-                )
             return language_model(chosen, api_base=self.api_base, **self.settings.limits(), **self.settings.sampling())
         if self.helper_lm in (None, MODEL_NAME):
             _refuse_settings(self.settings)
@@ -266,6 +262,8 @@ def language_model(
     if name == LOCAL or name.startswith(f"{LOCAL}/"):
         if api_base:
             raise PolyqaError(f"{name} runs on this machine; it takes no address. Name the server's model.")
+        if requests_per_minute is not None:
+            raise PolyqaError(f"{name} runs on this machine: no provider limits it. Leave out --requests-per-minute.")
         return _local_model(name, timeout=timeout or default_timeout(name, None), num_retries=retries, **settings)
     for text, what in ((name, "The name of a language model"), (api_base or "", "The address of its server")):
         if not text.isprintable():
@@ -368,7 +366,8 @@ def _with_limits(name: str, settings: LMSettings, sampling: Mapping[str, Any], a
     """Return a language model that is asked with sampling of its own; the embedded engine heeds none, and no limits."""
     if split_address(name)[0] == MODEL_NAME:
         return language_model(name, api_base=api_base, record=settings.record)
-    own = {**settings.limits(), **sampling, **_of_the_process(settings.more, name)}
+    here = {"requests_per_minute": None} if name.partition("/")[0] == LOCAL else {}  # the limit is a provider's
+    own = {**settings.limits(), **sampling, **_of_the_process(settings.more, name), **here}
     return language_model(name, api_base=api_base, **own)
 
 

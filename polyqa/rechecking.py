@@ -76,7 +76,7 @@ class Rechecked:
             return "holds" if abs(self.now.value - self.then.value) < _SAME else "cannot be told"
         if self.change.low > -LITTLE:
             return "holds"
-        return "lost" if self.change.high < 0 else "cannot be told"
+        return "lost" if self.change.sign < 0 else "cannot be told"
 
     @property
     def verdict(self) -> str:
@@ -85,7 +85,7 @@ class Rechecked:
         n = counted(self.now.n, f"{self.on} question")
         figures = f"{column.label} {self.then.value:.1f} → {self.now.value:.1f}"
         told = {
-            "holds": f"{self.name} holds{' and is better now' if self.change and self.change.low > 0 else ''}",
+            "holds": f"{self.name} holds{' and is better now' if self.change and self.change.sign > 0 else ''}",
             "lost": f"{self.name} has lost",
             "cannot be told": f"Whether {self.name} holds cannot be told",
         }[self.outcome]

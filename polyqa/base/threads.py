@@ -4,12 +4,28 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from typing import Protocol, TypeVar
+from threading import Thread
+from typing import Any, Protocol, TypeVar
 
 from .event_loops import carried
 from .needed import ahead
 
 T = TypeVar("T")
+
+
+def settle(future: Future[Any], function: Callable[[], Any]) -> None:
+    """Give a future what a function returns or raises, of any kind: whoever waits for the future is told."""
+    try:
+        future.set_result(function())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+def in_a_daemon(function: Callable[[], T], *, name: str) -> Future[T]:
+    """Start a function, with a copy of this context, in a thread for which a program that ends does not wait."""
+    done: Future[T] = Future()
+    Thread(target=copy_context().run, args=(settle, done, function), name=name, daemon=True).start()
+    return done
 
 
 class Start(Protocol):

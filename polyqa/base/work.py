@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from contextvars import Context, copy_context
+from functools import partial
 from itertools import takewhile
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -20,6 +21,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.event_loops import run_to_end
 from polyqa.base.keys import error_line
 from polyqa.base.needed import ahead
+from polyqa.base.threads import settle
 
 PATIENCE = 1.0
 """Seconds that what was begun has to end after Ctrl-C."""
@@ -226,14 +228,8 @@ _Starter = tuple[Callable[["Future[Any]", Item], None], Callable[[bool], None]]
 def _in_threads(work: Callable[[Item], Any], at_once: int) -> _Starter[Item]:
     pool = ThreadPoolExecutor(at_once)
 
-    def settle(future: Future[Any], item: Item) -> None:
-        try:
-            future.set_result(work(item))
-        except BaseException as error:  # of any kind: whoever waits for the future is told
-            future.set_exception(error)
-
     def start(future: Future[Any], item: Item) -> None:
-        pool.submit(copy_context().run, settle, future, item)
+        pool.submit(copy_context().run, settle, future, partial(work, item))
 
     return start, lambda to_the_end: pool.shutdown(wait=to_the_end, cancel_futures=True)
 
@@ -248,7 +244,7 @@ def _in_event_loop(work: Callable[[Item], Awaitable[Any]], at_once: int) -> _Sta
         ready.set_result((asyncio.get_running_loop(), copy_context(), end))
         await end.wait()
 
-    async def settle(future: Future[Any], item: Item) -> None:
+    async def asettle(future: Future[Any], item: Item) -> None:
         try:
             future.set_result(await work(item))
         except BaseException as error:
@@ -259,7 +255,7 @@ def _in_event_loop(work: Callable[[Item], Awaitable[Any]], at_once: int) -> _Sta
     loop, context, end = ready.result()
 
     def begin(future: Future[Any], item: Item) -> None:
-        task = loop.create_task(settle(future, item))
+        task = loop.create_task(asettle(future, item))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 

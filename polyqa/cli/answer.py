@@ -108,7 +108,8 @@ def _expected(asked: "list[Asked]", program: str, models: "Models", chosen: dict
     if (name == MODEL_NAME or name.partition("/")[0] == LOCAL) and models.helper_lm in (None, MODEL_NAME):
         return None
     sample = [one.question for one in random.Random(0).sample(asked, min(_SAMPLE, len(asked)))]
-    return Estimate(len(asked), cost(program, question=sample, lm=str(models.lm), helper_lm=models.helper_lm, **chosen))
+    each = cost(program, question=sample, lm=str(models.lm), helper_lm=models.helper_lm, **chosen)
+    return Estimate([(len(asked), each)])
 
 
 def _report(answered: "Answered") -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from charset_normalizer import from_bytes
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.languages import foreign_language
 from polyqa.base.rows import SUFFIXES, format_of, read_rows
 from polyqa.base.values import MetadataValue
 from polyqa.colbert_index.corpus import SHAPE
@@ -42,6 +43,7 @@ _SPACE = b'<w:t xml:space="preserve"> </w:t>'
 _EMPHASIS = re.compile(r"(?<!\w)\*{2,3}|\*{2,3}(?!\w)|(?<![\w*])\*(\S[^*]*)\*(?![\w*])")
 """What kreuzberg leaves of it in slides, and in cells of DOCX."""
 _CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?([\w-]+)", re.IGNORECASE)
+_CENTRAL = ("Polish", "Czech", "Hungarian", "Romanian")
 _AS_BROWSERS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252")
 """Encodings that browsers read as another one (WHATWG, Encoding)."""
 _LINE_SPACING = 1.2  # of the size of the type
@@ -93,11 +95,19 @@ def decoded(data: bytes, named: str = "") -> str:
         try:
             text = data.decode(_AS_BROWSERS.get(named.lower(), named or "unknown"))
         except (LookupError, UnicodeDecodeError):
-            best = from_bytes(data[: 1 << 20]).best()
-            if best is None:
-                raise UnreadableError("its encoding is unknown") from None
-            text = data.decode(best.encoding, errors="replace").removeprefix("\ufeff")
+            text = data.decode(_guessed(data), errors="replace").removeprefix("\ufeff")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _guessed(data: bytes) -> str:
+    """Return the encoding that fits; Windows' for the West where that for Central Europe fits no better."""
+    fitting = from_bytes(data[: 1 << 20])
+    best = fitting.best()
+    if best is None:
+        raise UnreadableError("its encoding is unknown")
+    as_well = {one.encoding for one in fitting if (one.chaos, one.coherence) == (best.chaos, best.coherence)}
+    western = best.encoding == "cp1250" and "cp1252" in as_well and foreign_language(str(best)) not in _CENTRAL
+    return "cp1252" if western else best.encoding
 
 
 def _text_document(text: str, suffix: str) -> Document:

@@ -14,6 +14,8 @@ from polyqa.evaluation.columns import Column
 Scores = Sequence[NDArray[np.float64]]
 RESAMPLES = 2_000
 PERMUTATIONS = 9_999
+FEWEST = 6
+"""Of fewer questions not even a difference that all of them share has p < 0.05 (2 / 2**5 is 0.06)."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,23 @@ class Difference:
     def __str__(self) -> str:
         return with_interval(self.difference, self.low, self.high, "+")
 
+    @property
+    def sign(self) -> int:
+        """1 or -1 if B is surely above or below A, else 0, see `sign_of`."""
+        return sign_of(self.low, self.high, self.n)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as JSON data, see `Estimate.to_dict`."""
         return _json_data(asdict(self))
+
+
+def sign_of(low: float, high: float, n: int) -> int:
+    """Return 1 or -1 if the 95% interval of a paired difference on n questions lies above or below 0, else 0.
+
+    >>> sign_of(0.5, 9.0, 30), sign_of(-9.0, -0.5, 30), sign_of(-1.0, 9.0, 30), sign_of(0.5, 9.0, 2)
+    (1, -1, 0, 0)
+    """
+    return 0 if n < FEWEST else (low > 0) - (high < 0)
 
 
 def _json_data(fields: dict[str, Any]) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def outcome(comparison: Comparison) -> str:
         said = f"No difference in {column.label}: {change.a:.1f}"
     elif column.percent and is_nothing(change.low, change.high, change.n):
         said = f"No real difference in {column.label}: {figures}"
-    elif (change.low > 0 or change.high < 0) and (not column.percent or max(-change.low, change.high) >= LITTLE):
+    elif change.sign and (not column.percent or max(-change.low, change.high) >= LITTLE):
         words = ("lower", "higher") if column.higher_is_better is None else ("worse", "better")
         more = (change.difference > 0) is (column.higher_is_better is not False)
         said = f"B is {words[more]} in {column.label}: {figures}"

@@ -12,7 +12,7 @@ from polyqa.base.text import counted
 from .columns import COLUMNS
 from .records import Record, column_scores
 from .runs import Run
-from .statistics import Difference
+from .statistics import Difference, sign_of
 
 LITTLE = 1.0
 """Points of a metric in percent: a difference that is surely smaller counts as none."""
@@ -60,11 +60,11 @@ def claim(low: float, high: float, n: int, *, what: str = "It") -> str:
     'Compiling made no real difference'
     >>> claim(0.0, 0.0, 3, what="Compiling")
     'Whether compiling helped cannot be told with 3 questions'
+    >>> claim(2.0, 60.0, 2, what="Compiling")
+    'Whether compiling helped cannot be told with 2 questions'
     """
-    if low > 0:
-        return f"{what} helped"
-    if high < 0:
-        return f"{what} did harm"
+    if sign := sign_of(low, high, n):
+        return f"{what} {'helped' if sign > 0 else 'did harm'}"
     if is_nothing(low, high, n):
         return f"{what} made no real difference"
     return f"Whether {what.lower()} helped cannot be told with {counted(n, 'question')}"

@@ -9,10 +9,10 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
-from threading import Lock, Thread
+from threading import Lock
 from typing import Any
 
 import anyio.from_thread
@@ -24,6 +24,7 @@ from dspy.utils.exceptions import LMError, LMProviderError, LMTimeoutError
 
 from polyqa.base.needed import NotNeededError, check_needed, not_needed
 from polyqa.base.text import counted
+from polyqa.base.threads import in_a_daemon
 
 from .assigned import without_secrets
 from .dspy_internals import forget_oldest, lm_acall, lm_call, on_new_engine
@@ -109,17 +110,12 @@ class BoundedLM(RecentLM):
         if dspy.settings.send_stream is not None:  # belongs to this thread's event loop, where a call can be ended
             return anyio.from_thread.run(partial(self._awaited, prompt, messages=messages, **kwargs))
         call = _Call(time.monotonic() + self.timeout)
-        done: Future[Any] = Future()
 
-        def ask() -> None:
+        def ask() -> Any:
             _CALL.set(call)
-            try:
-                done.set_result(lm_call(self, prompt, messages=messages, **kwargs))
-            except BaseException as error:
-                done.set_exception(error)
+            return lm_call(self, prompt, messages=messages, **kwargs)
 
-        # A thread that waits for a socket cannot be ended. A program that ends does not wait for a daemon.
-        Thread(target=copy_context().run, args=(ask,), name="polyqa-call", daemon=True).start()
+        done = in_a_daemon(ask, name="polyqa-call")  # a thread that waits for a socket cannot be ended
         try:
             while not done.done():
                 if call.left <= 0:

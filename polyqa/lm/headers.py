@@ -160,13 +160,13 @@ def _heads(pattern: re.Pattern[str], text: str, hints: Mapping[str, str], text_f
 
 
 def _fences(text: str) -> list[tuple[int, int]]:
-    """Return where blocks of code begin and end; one that is not closed is none."""
+    """Return where blocks of code begin and end; one that is not closed, but for the beginning of another, is none."""
     found = []
     start: int | None = None
     for match in _FENCE.finditer(text):
-        if start is None:
+        if start is None or match[1].strip(" \t"):
             start = match.start()
-        elif not match[1].strip(" \t"):
+        else:
             found.append((start, match.end()))
             start = None
     return found

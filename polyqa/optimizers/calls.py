@@ -70,6 +70,8 @@ class CallCounter(BaseCallback):
         self.path = path
         self.most = most
         self.made = _read(path, lambda text: int(json.loads(text)["calls"])) or 0
+        self.asked = 0
+        """How many calls were asked for since the start, those with a kept reply included."""
         self.why_stopped = ""
         """What the user is told; empty while calls may go out."""
         self._outage = Outage("calls of the language model", CALLS_AT_ONCE)
@@ -94,7 +96,13 @@ class CallCounter(BaseCallback):
                 )
             self._refuse()
             self.made += calls
+            self.asked += calls
             write_atomically(self.path, json.dumps({"calls": self.made}), lasting=False)
+
+    def replay(self, calls: int) -> None:
+        """Count calls whose replies were kept."""
+        with self._changed:
+            self.asked += calls
 
     def check(self) -> None:
         """Raise `CallRefused` if a call was refused: what was made since may lack its reply."""
@@ -151,8 +159,8 @@ class CallCache(Cache):
     def get(self, request: dict[str, Any], ignored_args_for_cache_key: list[str] | None = None) -> Any:
         """Return a kept reply; count the call that will be made if there is none."""
         reply = super().get(request, ignored_args_for_cache_key)
-        if reply is None and str(request.get("_fn_identifier")).startswith(_OF_LANGUAGE_MODELS):
-            self.counter.reserve(_replies(request))
+        if str(request.get("_fn_identifier")).startswith(_OF_LANGUAGE_MODELS):
+            (self.counter.reserve if reply is None else self.counter.replay)(_replies(request))
         return reply
 
 

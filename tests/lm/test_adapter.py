@@ -218,6 +218,12 @@ def test_headers_in_any_dress(reply: str) -> None:
     assert ADAPTER.parse(TypeAmbiguity, reply) == TYPED
 
 
+def test_a_block_of_code_that_is_not_closed_hides_no_header_before_another() -> None:
+    asked = signature("text -> notes: str, code: dspy.Code")
+    reply = "## notes\n```\nfor later\n\n## code\n```python\n# notes\npass\n```"
+    assert ADAPTER.parse(asked, reply)["code"] == dspy.Code(code="# notes\npass")
+
+
 @pytest.mark.parametrize(
     ("asked", "reply", "value"),
     [

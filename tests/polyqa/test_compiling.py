@@ -80,7 +80,28 @@ def test_the_runs_that_are_shown_are_made(program: str, recipe: str, tmp_path: P
     assert expected.runs == 2 * (len(DEV) + len(TEST)) + chosen.runs(len(TRAIN))
     assert bool(expected.not_counted) == bool(chosen.searches)
     if not chosen.searches:
-        assert 0 < made_calls(tmp_path / "made") <= expected.runs * (expected.each.most_calls or 0)
+        most = sum(times * (each.most_calls or 0) for times, each in expected.parts)
+        assert 0 < made_calls(tmp_path / "made") <= most
+
+
+def test_a_teacher_is_paid_at_its_own_price(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")  # nothing is sent
+    student, teacher = "openai/gpt-4o-mini", "openai/gpt-4o"
+    shown: list[Any] = []
+    for taught in (polyqa.Teacher(), polyqa.Teacher(lm=teacher)):
+        polyqa.compile(
+            "rac",
+            recipe="knn-bootstrap",
+            sets=SMALL,
+            models=polyqa.Models(lm=student),
+            teacher=taught,
+            out=tmp_path,
+            budget=polyqa.Budget(confirm=shown.append),
+        )
+    alone, with_teacher = shown
+    assert alone.runs == with_teacher.runs == sum(times for times, _ in alone.parts)
+    assert [{step.lm for step in each.steps} for _, each in with_teacher.parts] == [{student}, {teacher}]
+    assert [{step.lm for step in each.steps} for _, each in alone.parts] == [{student}, {student}]
 
 
 @pytest.mark.usefixtures("work_stays")

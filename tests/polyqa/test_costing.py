@@ -98,12 +98,12 @@ def test_no_language_model_of_a_predictor_is_asked() -> None:
 
 def test_an_estimate_multiplies_one_question() -> None:
     each = cost("closed-book", question=QUESTION, lm="openai/big")
-    said = str(Estimate(100, each))
+    said = str(Estimate([(100, each)]))
     assert said == (
         f"100 runs of the program, about 100 calls, {100 * each.input_tokens.mean:,.0f} + "
         f"{100 * each.output_tokens.mean:,.0f} tokens, ${100 * each.dollars.mean:,.2f}"
     )
-    assert str(Estimate(1, cost("closed-book", question=QUESTION), "the runs of GEPA")).endswith(
+    assert str(Estimate([(1, cost("closed-book", question=QUESTION))], "the runs of GEPA")).endswith(
         "price unknown; not counted: the runs of GEPA"
     )
 

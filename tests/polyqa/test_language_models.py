@@ -96,6 +96,11 @@ def test_settings_out_of_range_are_refused(given: dict[str, Any], told: str) -> 
             language_model(PLAIN, **given)
 
 
+def test_a_limit_of_requests_is_refused_for_a_model_on_this_machine() -> None:
+    with pytest.raises(PolyqaError, match="no provider limits it"):
+        language_model("local", requests_per_minute=5)
+
+
 def make_all(models: Models) -> tuple[dspy.LM, dspy.LM | None]:
     return models.answering(), models.helping()
 

@@ -24,6 +24,7 @@ from dspy.lm15 import (
 )
 
 from polyqa.base.needed import NotNeededError
+from polyqa.base.threads import in_a_daemon
 from polyqa.lm.client import BoundedLM, CallTimeoutError, given_up, out_of_the_deadline
 from polyqa.lm.errors import AsyncErrorReader
 from polyqa.lm.recorded import attempt_number, wanted_rollout
@@ -117,7 +118,7 @@ class AsyncLocalEngine:
                 await asyncio.sleep(_LOOK)
         try:
             with out_of_the_deadline():
-                address = await asyncio.to_thread(self.engine.server.address)
+                address = await asyncio.wrap_future(in_a_daemon(self.engine.server.address, name="polyqa-load"))
             sent, slot = self._sent(request)
             try:
                 async with self._explained(), aclosing(self._client(address).stream(sent)) as events:

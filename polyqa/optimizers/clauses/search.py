@@ -95,8 +95,8 @@ def search_clauses(program: dspy.Module, plan: Plan, file: Path, calls: CallCoun
     plan
         Its trainset is parted by the seed: one half chooses, the other confirms. The recipe's ``settings``:
         ``rounds`` (clauses at most, 4), ``start`` (questions of the first comparison, 16), ``challengers`` (how many of
-        a round are confirmed at most, 3), ``calls`` (begin no further comparison when so many calls of language models
-        have gone out; no limit if not given).
+        a round are confirmed at most, 3), ``calls`` (begin no further comparison when the search has asked for so many
+        calls of language models, those answered by an earlier run included; no limit if not given).
     file
         For every candidate with its score, in the order in which they were tried, see `trials.write_trials`.
 
@@ -115,6 +115,7 @@ class _Search:
     def __init__(self, program: dspy.Module, plan: Plan, calls: CallCounter) -> None:
         self.plan = plan
         self.calls = calls
+        self.asked_before = calls.asked
         self.metric = plan.metric_of_recipe()
         self.best = _Scored(program.deepcopy())
         self.tried = [self.best]
@@ -198,7 +199,7 @@ class _Search:
 
     def _spent(self) -> bool:
         most = self.plan.recipe.number("calls", 0)
-        return bool(most) and self.calls.made >= most
+        return bool(most) and self.calls.asked - self.asked_before >= most  # a restart ends where it would have ended
 
     def _score_all(self, running: Sequence[_Scored], places: Sequence[int], text: str) -> None:
         """Score programs on the questions on which they were not scored yet, until the calls are spent."""

@@ -137,6 +137,23 @@ def test_it_ends_with_the_process_that_started_it_and_ctrl_c_is_not_its(small: P
         pytest.fail("llama.cpp outlived the process that started it")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+def test_ctrl_c_does_not_wait_until_a_model_is_loaded() -> None:
+    code = (
+        "import time; from pathlib import Path; from polyqa.lm.local import LocalLM, LocalServer, LocalSettings\n"
+        "from polyqa.lm.local.engine import LocalEngine\n"
+        "def address(self):\n    print('loading', flush=True); time.sleep(60)\n"
+        "LocalServer.address = address\n"
+        "LocalLM('local/m', LocalEngine(Path('m.gguf'), 'm', LocalSettings(1)), cache=False)('Hello')\n"
+    )
+    waiting = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert waiting.stdout is not None
+    assert waiting.stdout.readline() == "loading\n"
+    waiting.send_signal(signal.SIGINT)
+    _, said = waiting.communicate(timeout=30)  # it would be loading for a minute
+    assert "KeyboardInterrupt" in said
+
+
 def test_what_was_read_is_kept_for_the_next_process(small: Path, kept: Path) -> None:
     prompt = "Once upon a time there was a cat. " * 20
     read = []
