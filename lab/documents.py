@@ -1,7 +1,8 @@
 """What stands in the marked parts of the documents, each from its source."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import typer
 from typer.cli import get_docs_for_click
@@ -98,7 +99,15 @@ def columns() -> str:
 def commands() -> str:
     """Return every command with its options, as ``--help`` tells them."""
     command = typer.main.get_command(app)
+    for one in _every(command):
+        one.short_help = one.get_short_help_str(limit=200)  # the default of 45 cuts most of them
     return get_docs_for_click(obj=command, ctx=typer.Context(command), indent=1, name="polyqa").strip()
+
+
+def _every(command: Any) -> Iterator[Any]:
+    yield command
+    for one in getattr(command, "commands", {}).values():
+        yield from _every(one)
 
 
 def corpus() -> str:

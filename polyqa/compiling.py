@@ -235,11 +235,10 @@ def require_free(out: Path) -> None:
 def _figures(card: Card) -> dict[str, float]:
     """Return what compiling brought and took, by name."""
     figures = {f"spent.{name}": float(value) for name, value in card.spent.model_dump().items()}
-    for name, gain in (("dev", card.dev_gain), ("test", card.test_gain)):
-        if gain is not None:
-            values = gain.model_dump(include={"difference", "low", "high", "p"})
-            values |= {"before": gain.before.value, "after": gain.after.value, "n": float(gain.before.n)}
-            figures |= {f"{name}.{gain.metric}.{key}": value for key, value in values.items() if value is not None}
+    for name, gain in card.gains.items():
+        values = gain.model_dump(include={"difference", "low", "high", "p"})
+        values |= {"before": gain.before.value, "after": gain.after.value, "n": float(gain.before.n)}
+        figures |= {f"{name}.{gain.metric}.{key}": value for key, value in values.items() if value is not None}
     return figures
 
 

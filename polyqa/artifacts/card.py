@@ -164,6 +164,12 @@ class Card(_Part):
     test_gain: Gain | None = None
     date: _Name
 
+    @property
+    def gains(self) -> dict[str, Gain]:
+        """What compiling brought, on ``dev`` and on ``test``, as far as it is known."""
+        both = {"dev": self.dev_gain, "test": self.test_gain}
+        return {name: gain for name, gain in both.items() if gain is not None}
+
     def describe(self) -> dict[str, Any]:
         """Return the card as JSON data."""
         return self.model_dump(mode="json")

@@ -8,9 +8,10 @@ from .card import Card, Gain
 _HEAD = ("questions", "n", "metric", "uncompiled", "compiled", "difference", "p")
 
 
-def gain_texts(gain: Gain) -> tuple[str, str, str]:
-    """Return the values before and after, and the difference; in its place, where it says nothing, the failures."""
-    return str(gain.before), str(gain.after), gain.change if gain.tells else gain.failures
+def gain_texts(gain: Gain) -> tuple[str, str, str, str]:
+    """Return the values before and after, the difference, and p; where these say nothing, the failures."""
+    said = (gain.change, p_text(gain.p)) if gain.tells else (gain.failures, "")
+    return str(gain.before), str(gain.after), *said
 
 
 def artifact_text(card: Card, kind: str) -> str:
@@ -39,13 +40,6 @@ def artifact_facts(card: Card) -> dict[str, str]:
 
 def _gains(card: Card) -> list[tuple[str, ...]]:
     return [
-        (
-            f"{title}: {gain.data.source}",
-            str(gain.before.n),
-            gain.metric,
-            *gain_texts(gain),
-            p_text(gain.p) if gain.tells else "",
-        )
-        for title, gain in (("dev", card.dev_gain), ("test", card.test_gain))
-        if gain is not None
+        (f"{name}: {gain.data.source}", str(gain.before.n), gain.metric, *gain_texts(gain))
+        for name, gain in card.gains.items()
     ]

@@ -225,19 +225,9 @@ def table_command(
 
         plot_runs(opened, plot, metric=wanted[0] if columns else "dr")
     if as_json:
-        show_json([_data(run) for run in opened])
+        show_json([run.to_dict() for run in opened])
     else:
         show_markdown(runs_table(opened, wanted))
-
-
-def _data(run: "Run") -> dict[str, object]:
-    return {
-        "name": run.name,
-        "questions": len(run.records),
-        "failed": run.failed,
-        "settings": run.settings.model_dump() if run.settings else None,
-        "metrics": {name: value.to_dict() for name, value in run.summarized().items()},
-    }
 
 
 def _show(run: "Run", as_json: bool) -> None:
@@ -247,7 +237,7 @@ def _show(run: "Run", as_json: bool) -> None:
     from polyqa.evaluation.tables import estimate_text
 
     if as_json:
-        show_json([_data(run)])
+        show_json([run.to_dict()])
         return
     values = run.summarized()
     first = headline_of(values)

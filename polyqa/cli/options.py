@@ -68,7 +68,8 @@ Passages = Annotated[
         metavar="N",
         min=1,
         max=50,
-        help="Number of passages that the language model sees, 5 by default. Programs without that setting ignore it.",
+        help="Number of passages that the language model sees, 5 by default, 8 with spanwise. "
+        "Programs without that setting ignore it.",
     ),
 ]
 MinConfidence = Annotated[

@@ -83,7 +83,7 @@ def _head(name: str, artifact: "Artifact | None") -> None:
     _say(f"{card.name}: {card.program} (it {entry.summary}), compiled with {card.recipe.get('name')}.")
     gain = card.test_gain or card.dev_gain
     if gain is not None and gain.tells:
-        before, after, change = gain_texts(gain)
+        before, after, change, _ = gain_texts(gain)
         low, high = (nan if bound is None else bound for bound in (gain.low, gain.high))
         said = claim(low, high, gain.before.n, what="Compiling")
         label = COLUMNS[gain.metric].label if gain.metric in COLUMNS else gain.metric

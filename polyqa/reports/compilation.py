@@ -13,7 +13,6 @@ from markupsafe import Markup
 from polyqa.artifacts.card import Card, Gain
 from polyqa.artifacts.showing import gain_texts
 from polyqa.base.html import render
-from polyqa.base.text import p_text
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import difference_in
 from polyqa.evaluation.runs import Run
@@ -49,8 +48,7 @@ def compilation_report(
     Of ``test_runs`` the questions are not shown: who reads them and compiles again has tested on questions that were
     seen.
     """
-    all_gains = {"dev": card.dev_gain, "test": card.test_gain}
-    gains = {name: gain for name, gain in all_gains.items() if gain is not None}
+    gains = card.gains
     runs = {"dev": (compiled.before, compiled.after), "test": test_runs}
     label = COLUMNS[card.measure].label
     scored = [trial for trial in compiled.trials if trial.score is not None]
@@ -61,7 +59,7 @@ def compilation_report(
         beginning=BEGINNING,
         card=card,
         verdicts={name: _verdict(runs[name], gain) for name, gain in gains.items()},
-        figures=[_figures(name, gain) for name, gain in gains.items()],
+        figures=[[f"{name}: {gain.data.source}", gain.before.n, *gain_texts(gain)] for name, gain in gains.items()],
         figures_label=COLUMNS[next(iter(gains.values())).metric].label,
         label=label,
         candidates=len(compiled.trials) - 2,
@@ -88,15 +86,6 @@ def _verdict(runs: tuple[Run, Run] | None, gain: Gain) -> str:
     if runs is None or not gain.tells:
         return f"{gain.failures}."
     return verdict(difference_in(*runs, gain.metric), what="Compiling", metric=COLUMNS[gain.metric].label)
-
-
-def _figures(name: str, gain: Gain) -> list[object]:
-    return [
-        f"{name}: {gain.data.source}",
-        gain.before.n,
-        *gain_texts(gain),
-        p_text(gain.p) if gain.tells else "",
-    ]
 
 
 def _predictors(before: dspy.Module, after: dspy.Module) -> Iterator[dict[str, Any]]:

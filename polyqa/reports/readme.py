@@ -12,7 +12,6 @@ from polyqa.artifacts.card import Card, Gain
 from polyqa.artifacts.showing import gain_texts
 from polyqa.artifacts.store import compiled_home
 from polyqa.base.html import render
-from polyqa.base.text import p_text
 from polyqa.optimizers.prompts import demo_text, fenced
 from polyqa.optimizers.recipes import Recipe
 from polyqa.programs import PROGRAMS
@@ -31,14 +30,13 @@ def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) ->
     handle = _handle(Path(folder))
     recipe = Recipe.model_validate({name: value for name, value in card.recipe.items() if name != "seed"})
     settings = card.settings | ({"reranker": card.reranker} if card.reranker else {})
-    gains = {"dev": card.dev_gain, "test": card.test_gain}
     return render(
         "readme.md",
         card=card,
         recipe=recipe,
         settings=", ".join(f"{name}={value}" for name, value in settings.items()) or "defaults",
         measure=_LABELS.get(card.measure, card.measure),
-        gains=[_gain(title, gain) for title, gain in gains.items() if gain is not None],
+        gains=[_gain(name, gain) for name, gain in card.gains.items()],
         handle=Markup(json.dumps(handle, ensure_ascii=False)),
         argument=Markup(quote(handle)),
         predictors=list(_predictors(state, instructions=recipe.writes)),
@@ -46,11 +44,12 @@ def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) ->
 
 
 def _gain(title: str, gain: Gain) -> list[object]:
+    *told, p = gain_texts(gain)
     return [
         f"{title}: {gain.data.source}, n = {gain.before.n}",
         _LABELS.get(gain.metric, gain.metric),
-        *map(Markup, gain_texts(gain)),
-        p_text(gain.p) if gain.tells else "",
+        *map(Markup, told),
+        p,
     ]
 
 
