@@ -30,15 +30,22 @@
 # %% [markdown]
 # ## One call, word by word
 #
-# A result keeps its calls: the messages that were sent, and the reply.
+# A result keeps its calls: the messages that were sent, and the reply. The model is Qwen2.5-Coder-1.5B, a small one (lesson 9). Its
+# replies were *recorded*, so you need no model and no key.
 
 # %%
+import os
+
+os.environ.setdefault("POLYQA_PRECISION", "float32")  # as when the replies were recorded: prompts have to be the same
+
 import polyqa
+from polyqa.lesson_files import lessons_home
 
 QUESTION = "Who founded Alexandria?"
+lm = polyqa.recorded(lessons_home() / "sent.jsonl.gz")
 index = polyqa.open_index("homonyms")
 rac = polyqa.load("rac", index=index, passages=2)
-result = polyqa.ask(QUESTION, program=rac)
+result = polyqa.ask(QUESTION, program=rac, lm=lm)
 
 call = result.calls[0]
 for message in call.messages:
@@ -49,6 +56,9 @@ print(f"──── reply\n{call.reply}")
 # There are two messages. The *system* message says what to do, what is given, and how to write the reply. It is the same for
 # every question. The *user* message has only this question and its passages. The common part comes first because providers
 # charge less for a beginning that they have seen before.
+#
+# The reply has the right headers and lines: a *grammar* lets this model write nothing else. But it did not understand what belongs before
+# and behind the bar. It copied whole passages there, and of its readings none is left that could be told.
 #
 # `polyqa ask … --show-prompts` shows the same in the terminal.
 #
@@ -72,11 +82,11 @@ for name, field in signature.fields.items():
 # %%
 import dspy
 
-with dspy.context(lm=polyqa.embedded_lm(), adapter=polyqa.lm.adapter.LeanAdapter()):
-    passages = polyqa.base.values.render_passages(result.passages)
+passages = polyqa.base.values.render_passages(result.passages)
+with dspy.context(lm=lm):
     prediction = rac.clarify(question=QUESTION, passages=passages)
 for reading in prediction.interpretations:
-    print(type(reading).__name__, "|", reading.question, "|", reading.answer)
+    print(type(reading).__name__, "|", f"{reading.question:.40} …", "|", f"{reading.answer:.40} …")
 
 # %% [markdown]
 # ## Two adapters
@@ -110,6 +120,19 @@ for name, messages in rendered.items():
     print(f"{name:12} {count(messages) - same:5} tokens beside the {same} of the passages")
 
 # %% [markdown]
+# Is the shorter prompt the better one? Here is what the same model makes of the longer one:
+
+# %%
+with dspy.context(lm=lm, adapter=adapters["ChatAdapter"]):
+    asked = polyqa.ask(QUESTION, program=rac, lm=lm)
+print(asked.calls[0].reply)
+
+# %% [markdown]
+# Two short answers, one of them right, where the lean prompt got copied passages. A coder's model knows JSON, and a field called
+# `answer` says more to it than the place behind a bar. Its long answer, though, is the question. So how a field is to be written is a part
+# of the prompt like any other: a large model does not mind, a small one does. One question proves nothing; lesson 11 says how
+# many do. Worked examples teach it the lean form, too, as the end of this lesson shows.
+#
 # ## Replies in any form
 #
 # A real language model does not always keep to the form. Here is one reply in four forms. Which adapter reads which?
@@ -144,13 +167,15 @@ for dress, reply in DRESSES.items():
 
 # %%
 compiled = polyqa.load("rac-homonyms-local", index=index)
-shown = polyqa.ask(QUESTION, program=compiled)
+shown = polyqa.ask(QUESTION, program=compiled, lm=lm)
 for message in shown.calls[0].messages:
     first = " ".join(message["content"].split())[:70]
     print(f"{message['role']:10} {tokens.count(message['content']):5} tokens   {first} …")
+print(f"──── reply\n{shown.calls[0].reply}")
 
 # %% [markdown]
-# These five demos are sent with every question, so a server that stores the beginnings of prompts reads them only once. Other
+# After five examples it writes short answers in the lean form, and one of the four is right. (polyqa keeps the one that its passage bears
+# out; lesson 9 shows how.) These five demos are sent with every question, so a server that stores the beginnings of prompts reads them only once. Other
 # programs pick the demos nearest to each question; lesson 4 shows how.
 #
 # ## What a question costs
