@@ -152,16 +152,16 @@ class AnswerFirst(BaseModel):
     question: str
 
 
-for kind in (QuestionFirst, AnswerFirst):
+for name, kind in {"question first": list[QuestionFirst], "answer first": list[AnswerFirst]}.items():
     fields = {
         "passages": (str, dspy.InputField(desc="numbered passages, title | text")),
         "question": (str, dspy.InputField(desc="a question that may be ambiguous")),
-        "readings": (list[kind], dspy.OutputField(desc="as many distinct readings as the passages answer")),
+        "readings": (kind, dspy.OutputField(desc="as many distinct readings as the passages answer")),
     }
     predict = dspy.Predict(dspy.Signature(fields, signature.instructions))
     with dspy.context(lm=lm, adapter=adapters["ChatAdapter"]):
         for reading in predict(passages=passages, question=QUESTION).readings:
-            print(f"{kind.__name__:14} [{reading.passage}] {reading.short_answer}")
+            print(f"{name:14} [{reading.passage}] {reading.short_answer}")
 
 # %% [markdown]
 # With the question first the model loses its way here. With the passage first it copies a sentence of that passage, and only then says
