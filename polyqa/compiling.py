@@ -363,10 +363,12 @@ def expected_cost(program: dspy.Module, plan: Plan, further_runs: int = 0) -> Es
     search over clauses run the program depends on what they find, and is left to ``max_calls``.
     """
     richest = max(plan.trainset, key=lambda question: len(question.readings))
-    parts = [(2 * len(plan.devset) + further_runs, cost(program, question=richest.question, lm=str(plan.lm.model)))]
-    if on_train := plan.recipe.runs(len(plan.trainset)):
+    own, taught = 2 * len(plan.devset) + further_runs, plan.recipe.runs(len(plan.trainset))
+    each = cost(program, question=richest.question, lm=str(plan.lm.model))
+    parts = [(own + taught, each)]
+    if taught and (plan.teacher or plan.teacher_lm):
         teacher, lm = plan.teacher or program, plan.teacher_lm or plan.lm
-        parts.append((on_train, cost(teacher, question=richest.question, lm=str(lm.model))))
+        parts = [(own, each), (taught, cost(teacher, question=richest.question, lm=str(lm.model)))]
     searches = ", ".join(plan.recipe.searches)
     return Estimate(parts, f"the runs of {searches}, which --max-calls limits" if searches else "")
 

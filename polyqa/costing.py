@@ -114,14 +114,14 @@ class Estimate:
         return sum(times for times, _ in self.parts)
 
     def __str__(self) -> str:
-        spreads = [(times, (one.calls, one.input_tokens, one.output_tokens)) for times, one in self.parts]
-        calls, *tokens = (sum(times * one[place].mean for times, one in spreads) for place in range(3))
-        prices = [(times, one.dollars) for times, one in self.parts]
-        paid = [times * dollars.mean for times, dollars in prices if dollars is not None]
-        money = f"${sum(paid):,.2f}" if len(paid) == len(prices) else "price unknown"
+        calls = sum(times * one.calls.mean for times, one in self.parts)
+        read = sum(times * one.input_tokens.mean for times, one in self.parts)
+        written = sum(times * one.output_tokens.mean for times, one in self.parts)
+        paid = [times * one.dollars.mean for times, one in self.parts if one.dollars is not None]
+        money = f"${sum(paid):,.2f}" if len(paid) == len(self.parts) else "price unknown"
         return (
             f"{counted(self.runs, 'run')} of the program, about {calls:,.0f} calls, "
-            f"{tokens[0]:,.0f} + {tokens[1]:,.0f} tokens, {money}"
+            f"{read:,.0f} + {written:,.0f} tokens, {money}"
             + (f"; not counted: {self.not_counted}" if self.not_counted else "")
         )
 

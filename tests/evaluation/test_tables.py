@@ -128,6 +128,12 @@ def test_a_comparison_begins_with_what_comes_of_it(shift: Callable[[int], float]
     assert comparison_tables(comparison).split("\n\n")[1] == outcome(comparison)
 
 
+def test_five_questions_do_not_tell_which_is_better() -> None:
+    for count, said in ((5, "Which is better in DR cannot be told with 5 questions"), (6, "B is better in DR")):
+        a, b = (run_of(long_form(count, lambda at, more=more: at / 24 + more)) for more in (0.0, 0.2))
+        assert outcome(compare_runs(a, b)).startswith(said)
+
+
 def test_what_is_equal_is_left_out_unless_everything_is_asked_for() -> None:
     a = calls(run_of(long_form(12, lambda at: at / 24), "a"), 4)
     comparison = compare_runs(a, calls(a, 5))
