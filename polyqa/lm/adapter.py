@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 from polyqa.replies import without_thoughts
 from polyqa.replies.text import out_of_brackets
 
-from .fields import description, form_of, hint, is_text, read_value, type_notes, write_value
+from .fields import description, evidence_first, form_of, hint, is_text, read_value, type_notes, write_value
 from .headers import escape, key_of, needs_no_header, section, sections
 
 GIVEN = "You get:"
@@ -57,6 +57,7 @@ class LeanAdapter(dspy.ChatAdapter):
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """Ask a language model; one that takes a grammar can write nothing but a reply that can be read."""
+        signature = _form_for(lm, signature, demos)
         return super().__call__(lm, _with_grammar(lm, lm_kwargs, signature, inputs), signature, demos, inputs)
 
     async def acall(
@@ -68,6 +69,7 @@ class LeanAdapter(dspy.ChatAdapter):
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """See `__call__`."""
+        signature = _form_for(lm, signature, demos)
         return await super().acall(lm, _with_grammar(lm, lm_kwargs, signature, inputs), signature, demos, inputs)
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:
@@ -182,6 +184,11 @@ def configured_adapter() -> dspy.Adapter:
 def adapter_name() -> str:
     """Return the name of `configured_adapter`, as results and artifacts record it."""
     return type(configured_adapter()).__name__
+
+
+def _form_for(lm: dspy.BaseLM, signature: type[dspy.Signature], demos: list[Any]) -> type[dspy.Signature]:
+    """Return a signature in the form for a small model, which is one that takes a grammar, if no demo shows a form."""
+    return evidence_first(signature) if getattr(lm, "takes_grammar", False) and not demos else signature
 
 
 def _with_grammar(

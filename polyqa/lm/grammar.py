@@ -53,6 +53,9 @@ _NAMED: Mapping[str, str] = {
     **_line("short", _NO_WORD + _BRACKETS),
     "reading": f"shortfirst shortword{{0,{_WORDS['reading'] - 1}}}",
     "answer": f"shortfirst shortword{{0,{_WORDS['answer'] - 1}}}",
+    "namedanswer": f'namedword (" " namedword){{0,{_WORDS["answer"] - 1}}}',
+    "namedquestion": f'namedword (" " namedword){{1,{_WORDS["question"] - 2}}} "?"',
+    "namedword": rf'[^{_NO_WORD}{_BRACKETS}"]{{1,{_LETTERS}}}',
     "sentence": f"shortfirst shortword{{0,{_WORDS['sentence'] - 1}}}",
     "question": f'asked " " asked shortword{{0,{_WORDS["question"] - 2}}} "?"',  # a reply of one word is no question
     "asked": rf"""["'(“‘]? [^{_NO_LETTER}] [^{_NO_WORD}{_BRACKETS}]{{0,{_LETTERS - 2}}}""",
@@ -128,11 +131,11 @@ def _count(inputs: Mapping[str, Any]) -> int:
     return 0
 
 
-def _lines(lines: Sequence[str]) -> str:
+def _lines(lines: Sequence[str], between: str = _BREAK) -> str:
     """Return a rule for the first lines, at least one: each only after the one before it."""
     rule = ""
     for line in reversed(lines[1:]):
-        rule = f" ({_BREAK}{line}{rule})?"
+        rule = f" ({between}{line}{rule})?"
     return f"{lines[0]}{rule}"
 
 
@@ -147,6 +150,15 @@ def _readings(inputs: Mapping[str, Any], *, cited: bool = True) -> str:
     end = f'answer " [" ({_one_of(numbers)}) "]"' if numbers else "lastanswer"
     lines = [f'"{number}. " {reading} " | " {end}' for number in range(1, _READINGS + 1)]
     return f'"{NOTHING}" | {_lines(lines)}'
+
+
+def _evidence_first(inputs: Mapping[str, Any]) -> str:
+    if not (numbers := _numbers_to(_count(inputs))):
+        return '"[]"'
+    evidence = f'"{{\\"passage\\": " ({_one_of(numbers)}) ", \\"short_answer\\": \\"" namedanswer'
+    one = f'{evidence} "\\", \\"question\\": \\"" namedquestion "\\"}}"'
+    objects = _lines([one] * _READINGS, between=r'",\n" ')
+    return f'"[]" | "[" {objects} "]"'
 
 
 def _numbers(inputs: Mapping[str, Any]) -> str:
@@ -170,6 +182,7 @@ def _texts_by_name(inputs: Mapping[str, Any]) -> str:
 _KINDS = _one_of([kind for kind in AmbiguityType if kind is not AmbiguityType.NONE])
 _RULES: Mapping[Any, Callable[[Mapping[str, Any]], str]] = {
     lenient.Interpretations: _readings,
+    lenient.EvidenceFirst: _evidence_first,
     lenient.Readings: lambda inputs: _readings(inputs, cited=False),
     lenient.Questions: lambda inputs: _lines([f'"{number}. " question' for number in range(1, _QUESTIONS + 1)]),
     lenient.Answers: lambda inputs: f'"{NOTHING}" | lastanswer ("\\n" lastanswer){{0,{_ANSWERS - 1}}}',

@@ -30,6 +30,7 @@ from .types import PASSAGE_NUMBER as PASSAGE_NUMBER
 from .types import AmbiguityTypes as AmbiguityTypes
 from .types import Answers as Answers
 from .types import AtMost as AtMost
+from .types import EvidenceFirst as EvidenceFirst
 from .types import FewWords as FewWords
 from .types import Grades as Grades
 from .types import Interpretations as Interpretations

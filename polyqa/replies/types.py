@@ -72,6 +72,7 @@ def _any_of(labels: type[StrEnum]) -> dict[str, Any]:
 
 if TYPE_CHECKING:
     Interpretations = list[Interpretation]
+    EvidenceFirst = list[Interpretation]
     Questions = list[str]
     Answers = list[str]
     YesNo = Literal["Yes", "No"]
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     Usefulness = int
 else:
     Interpretations = _lenient("list[Interpretation]", list[Interpretation], _interpretations)
+    EvidenceFirst = _lenient("list[Interpretation]", list[Interpretation], _interpretations)
     Questions = _lenient("list[str]", list[str], _questions)
     Answers = _lenient("list[str]", list[str], parse_answers)
     YesNo = _lenient("Literal['Yes', 'No']", Literal["Yes", "No"], parse_yes_no)

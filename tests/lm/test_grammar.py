@@ -19,6 +19,7 @@ import polyqa
 from polyqa import signatures
 from polyqa.base.values import Interpretation
 from polyqa.lm.adapter import LeanAdapter
+from polyqa.lm.fields import evidence_first
 from polyqa.lm.grammar import reply_grammar
 from polyqa.signatures import (
     ClarifyQuestion,
@@ -36,6 +37,7 @@ from polyqa.signatures import (
 from polyqa.signatures.lookup import find_by_fields
 
 SIGNATURES = [getattr(signatures, name) for name in signatures.__all__]
+EVIDENCE_FIRST = [one for one in map(evidence_first, SIGNATURES) if one not in SIGNATURES]
 
 LETTERS = st.sampled_from(
     "".join(map(chr, range(32, 127))) + "\n\r\t\v\x00\x85\xa0\u2028\u3000éßЖ日×“”‘’–—…¿½"
@@ -71,7 +73,7 @@ def grammar_of(signature: type[dspy.Signature], **inputs: Any) -> str:
 
 
 @pytest.mark.hypothesis
-@pytest.mark.parametrize("signature", SIGNATURES, ids=lambda signature: signature.__name__)
+@pytest.mark.parametrize("signature", SIGNATURES + EVIDENCE_FIRST, ids=lambda signature: signature.__name__)
 @settings(max_examples=20)
 @given(data=st.data())
 def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], data: st.DataObject) -> None:
@@ -84,6 +86,10 @@ def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], da
     values = LeanAdapter().parse(signature, reply)
     assert values.keys() == signature.output_fields.keys()
     assert "<" not in reply
+
+
+def _object(passage: int, answer: str, question: str) -> str:
+    return json.dumps([{"passage": passage, "short_answer": answer, "question": question}])
 
 
 @pytest.mark.parametrize(
@@ -127,6 +133,13 @@ def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], da
         (ExtractInterpretations, {"question": "titanic release"}, "1. release of the film | a [1]", True),
         (ExtractInterpretations, {}, "1. Who? | a\n2. Who? | b", False),  # no passage
         (ExtractInterpretations, {}, "1. Who? | a [1]\n3. Who? | b [1]", False),
+        (evidence_first(ExtractInterpretations), {}, "[]", True),
+        (evidence_first(ExtractInterpretations), {}, _object(3, "Ann", "Who won?"), True),
+        (evidence_first(ExtractInterpretations), {}, _object(4, "Ann", "Who won?"), False),
+        (evidence_first(ExtractInterpretations), {}, _object(3, "Ann", "Ann won."), False),
+        (evidence_first(ExtractInterpretations), {}, _object(3, "a " * 15 + "a", "Who won?"), False),
+        (evidence_first(ExtractInterpretations), {"passages": []}, "[]", True),
+        (evidence_first(ExtractInterpretations), {"passages": []}, _object(1, "Ann", "Who won?"), False),
         (InferPseudoInterpretations, {}, "1. Who won?\n2. Who lost the Star Wars: A New Hope (1977) bet?", True),
         (InferPseudoInterpretations, {}, "1. Who?", False),
         (DetectAnswers, {}, "\n".join("abcdefghij"), True),
@@ -138,10 +151,12 @@ def test_what_fits(signature: type[dspy.Signature], inputs: dict[str, Any], repl
 
 
 def test_a_demo_shows_what_may_be_written() -> None:
-    readings = [Interpretation(question="Who won the race?", answer="Ann", pid="2")]
+    readings = [Interpretation(question=f"Who won the {one} race?", answer="Ann", pid="2") for one in ("1st", "2nd")]
     outputs = {"interpretations": readings, "answer": "Ann won.\n\nBob came second."}
-    shown = LeanAdapter().format_assistant_message_content(ClarifyQuestion, outputs)
-    assert re.fullmatch(as_regex(grammar_of(ClarifyQuestion)), shown)
+    for signature in (ClarifyQuestion, evidence_first(ClarifyQuestion)):
+        shown = LeanAdapter().format_assistant_message_content(signature, outputs)
+        assert re.fullmatch(as_regex(grammar_of(signature)), shown)
+        assert LeanAdapter().parse(signature, shown) == outputs
 
 
 def test_what_compiled_demos_show_may_be_written() -> None:
@@ -175,6 +190,22 @@ def test_simbas_advice_has_a_text_for_each_module(names: object) -> None:
     assert re.fullmatch(as_regex(grammar), head + '{"clarify": "Be brief.", "write": "Say \\"it\\"."}')
     for advice in ("{}", '{"clarify": "Be brief."}', '{"write": "x", "clarify": "x"}', '{"clarify": "", "write": "x"}'):
         assert not re.fullmatch(as_regex(grammar), head + advice)
+
+
+def test_only_who_takes_a_grammar_and_sees_no_demo_gets_readings_as_json() -> None:
+    asking = (signatures.AggregateAnswers, ClarifyQuestion, ExtractInterpretations)
+    assert [list(one.fields) for one in EVIDENCE_FIRST] == [list(one.fields) for one in asking]
+    reply = _object(1, "Ann", "Who won?")
+    lm = scripted_lm(ScriptedEngine(lambda _: reply))
+    demo = {"passages": ["A | B."], "question": "Where?", "interpretations": "1. Where is A? | B [1]"}
+    asked = {"passages": ["A | Ann won."], "question": "Who?"}
+    for takes, demos, as_json in ((True, [], True), (True, [demo], False), (False, [], False)):
+        lm.takes_grammar = takes
+        with dspy.context(lm=lm, adapter=LeanAdapter()):
+            predict = dspy.Predict(ExtractInterpretations)
+            for told in (predict(**asked, demos=demos), asyncio.run(predict.acall(**asked, demos=demos))):
+                assert told.interpretations == [Interpretation(question="Who won?", answer="Ann", pid="1")]
+                assert ("a JSON list" in lm.history[-1]["messages"][0]["content"]) is as_json
 
 
 def extensions(request: Request) -> Any:
