@@ -72,11 +72,11 @@ def _row(run: Run, gold: Mapping[str, Question]) -> list[str]:
 
 
 def _gain(before: Run, after: Run, label: str, gold: Mapping[str, Question]) -> list[str]:
-    found = compare_runs(before, after, headline="f1_answer").metrics
+    found, own = compare_runs(before, after, headline="f1_answer").metrics, summarize(after.records)
     cells = [label, str(len(after.records))]
     for name in ("dr", "f1_answer"):
         one = found.get(name)
-        cells += ["–", "–"] if one is None else [f"{one.a:.1f} → {one.b:.1f}, {one}", p_text(one.p)]
+        cells += ["–"] * 3 if one is None else [str(own[name]), str(one), p_text(one.p)]
     return cells + _readings(after, gold) + _spent(after)
 
 
@@ -104,7 +104,8 @@ def main(
     tables = {"runs": Table(heads=heads, rows=[_row(*pair) for pair in zip(opened, gold, strict=True)])}
     if before:
         pairs = zip(map(open_run, before), opened, label or (), gold, strict=True)
-        heads = ["compiled by", "n", "DR", "p", "F1 of answers", "p", "readings right, %", "readings found, %"]
+        heads = ["compiled by", "n", "DR", "gain", "p", "F1 of answers", "gain", "p"]
+        heads += ["readings right, %", "readings found, %"]
         heads += ["calls", "tokens in", "tokens out"]
         tables["gains"] = Table(heads=heads, rows=[_gain(*pair) for pair in pairs])
     about = (

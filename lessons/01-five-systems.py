@@ -220,8 +220,8 @@ for name in ("rac", "rac-homonyms-local", "spanwise"):
     print("   ", [reading.answer for reading in REAL[name].interpretations])
 
 # %% [markdown]
-# `rac` gets no reading out of this model, although it writes the most: the task is too much for it. Compiling changed nothing but the prompt,
-# which now begins with five worked examples, and the same model gives five readings. `spanwise` asks it for little at a time, tells
+# `rac` gets four readings out of this model; that of 1912 is when the ship sank. Compiling changed nothing but the prompt,
+# which now begins with five worked examples, and the same model tells the musical, too. `spanwise` asks it for little at a time, tells
 # less, and keeps to the words of the passages. How to compile, and how to know that it helped, is what the next lessons are about.
 
 # %% [markdown]

@@ -57,8 +57,7 @@ print(f"──── reply\n{call.reply}")
 # every question. The *user* message has only this question and its passages. The common part comes first because providers
 # charge less for a beginning that they have seen before.
 #
-# The reply has the right headers and lines: a *grammar* lets this model write nothing else. But it did not understand what belongs before
-# and behind the bar. It copied whole passages there, and of its readings none is left that could be told.
+# The reply has the right headers and the right form: a *grammar* lets this model write nothing else.
 #
 # `polyqa ask … --show-prompts` shows the same in the terminal.
 #
@@ -74,7 +73,7 @@ for name, field in signature.fields.items():
     print(f"{kind:6}  {name:16} {field.json_schema_extra['desc']}")
 
 # %% [markdown]
-# Find each line in the system message above. Compiling a program changes exactly two things: the instruction, and the demos
+# Find each line in the system message above. Compiling a program changes two things: the instruction, and the demos
 # between the two messages. The fields stay the same.
 #
 # The output is typed: you get a list of readings, not a text.
@@ -92,13 +91,15 @@ for reading in prediction.interpretations:
 # ## Two adapters
 #
 # The same signature with the same inputs, rendered by two adapters: DSPy's own `ChatAdapter`, and polyqa's `LeanAdapter`,
-# which is the default here. Look at how each says how the list of readings is to be written.
+# which is the default here. Look at how each says how the list of readings is to be written. (The lean one knows two ways. This one is
+# for large models, and for prompts with examples. The other, for small models, is the one above.)
 
 # %%
 adapters = {"ChatAdapter": dspy.ChatAdapter(), "LeanAdapter": polyqa.lm.adapter.LeanAdapter()}
 inputs = {"question": QUESTION, "passages": passages}
 rendered = {name: adapter.format(signature, [], inputs) for name, adapter in adapters.items()}
 print(rendered["ChatAdapter"][0]["content"])
+print("──── lean:", rendered["LeanAdapter"][0]["content"].splitlines()[-2])
 
 # %% [markdown]
 # `ChatAdapter` names every field three times and describes the list by a JSON schema. The lean adapter names each field once
@@ -120,16 +121,20 @@ for name, messages in rendered.items():
     print(f"{name:12} {count(messages) - same:5} tokens beside the {same} of the passages")
 
 # %% [markdown]
-# Is the shorter prompt the better one? Here is what the same model makes of the longer one:
+# Is the shorter prompt the better one? Here is what the same small model makes of both. (Set to False, `takes_grammar` makes a prompt
+# what a hosted model gets: the lean lines.)
 
 # %%
-with dspy.context(lm=lm, adapter=adapters["ChatAdapter"]):
-    asked = polyqa.ask(QUESTION, program=rac, lm=lm)
-print(asked.calls[0].reply)
+for name, adapter in adapters.items():
+    with dspy.context(lm=lm, adapter=adapter):
+        lm.takes_grammar = False
+        asked = polyqa.ask(QUESTION, program=rac, lm=lm)
+        lm.takes_grammar = True
+    print(f"──── {name}\n{asked.calls[0].reply[:700]}")
 
 # %% [markdown]
-# Two short answers, one of them right, where the lean prompt got copied passages. A model that was trained on code knows JSON, and a field
-# called `answer` says more to it than the place behind a bar. Its long answer, though, is the question.
+# Two short answers, one of them right, where the lean lines got copied passages. A model that was trained on code knows JSON, and a field
+# called `answer` says more to it than the place behind a bar. (Its long answer, though, is the question.)
 #
 # ## The order of the fields
 #
@@ -166,9 +171,9 @@ for name, kind in {"question first": list[QuestionFirst], "answer first": list[A
 # %% [markdown]
 # With the question first the model loses its way here. With the passage first it copies a sentence of that passage, and only then says
 # which question this answers. So how a field is to be written, and in which order, is a part of the prompt like any other, for a small
-# model above all. (One question proves nothing; lesson 11 says how many do. On a few other questions, with a grammar, F1 of answers was 7
-# with the question first and 60 with the passage first: `lab/log.md`.) Worked examples teach it the lean form as well, as the end of
-# this lesson shows.
+# model above all. (One question proves nothing; lesson 11 says how many do. On a few other questions, with a grammar, F1 of answers was 0
+# with the lean lines, 7 with the question first and 60 with the passage first: `lab/log.md`. So polyqa asks small models in the last
+# way.) Worked examples teach it the lean lines as well, as the end of this lesson shows.
 #
 # ## Replies in any form
 #

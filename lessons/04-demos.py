@@ -20,7 +20,7 @@
 # A **demo** is a worked example in the prompt: inputs with the outputs that you want. A language model imitates it. This lesson makes
 # demos in two ways (of labels, of good runs), picks them in two (always the same, the nearest), looks at the prompts, and scores what a
 # real language model makes of them: Qwen2.5-Coder-1.5B, a small one (lesson 9). Its replies were *recorded*, so you need no model and no
-# key. One number goes through the lesson, the F1 of the short answers.
+# key. One number goes through the lesson: DR, the score of the long answer.
 #
 # After this lesson you can
 #
@@ -53,17 +53,17 @@ print("in both:", {question.id for question in train} & {question.id for questio
 # ## Without demos
 #
 # `rac` makes one call: an instruction, five passages and the question go in, the readings and the long answer come out. We score
-# it with AmbigQA's **F1 of the answers** (are the short answers of the readings those that people wrote?) and with DR, which looks
-# at the long answer (lesson 3).
+# it with **DR**, which looks at the long answer (lesson 3), and beside it with AmbigQA's F1 of the answers: are the short answers of the
+# readings those that people wrote?
 
 
 # %%
-METRICS = {measure: AnswerMetric(Reader(), measure=measure) for measure in ("f1_answer", "dr")}
+METRICS = {measure: AnswerMetric(Reader(), measure=measure) for measure in ("dr", "f1_answer")}
 RESULTS = {}
 
 
 def score(name, program, questions=dev):
-    """Ask a program every question, print its means, and return the F1 of each question."""
+    """Ask a program every question, print its means, and return the DR of each question."""
     results = [polyqa.ask(question.question, program=program, lm=lm) for question in questions]
     scores = {
         measure: [metric(question.to_example(), result) for question, result in zip(questions, results, strict=True)]
@@ -72,19 +72,19 @@ def score(name, program, questions=dev):
     means = [100 * sum(values) / len(values) for values in scores.values()]
     counts = [[len(one.interpretations), one.input_tokens, one.output_tokens] for one in results]
     readings, read, written = (sum(column) / len(column) for column in zip(*counts, strict=True))
-    print(f"{'':14} F1 of answers    DR  readings  tokens in   out")
-    print(f"{name:14} {means[0]:13.1f} {means[1]:5.1f} {readings:9.1f} {read:10,.0f} {written:5,.0f}")
+    print(f"{'':14}   DR  F1 of answers  readings  tokens in   out")
+    print(f"{name:14} {means[0]:4.1f} {means[1]:14.1f} {readings:9.1f} {read:10,.0f} {written:5,.0f}")
     RESULTS[name] = results
-    return np.array(scores["f1_answer"])
+    return np.array(scores["dr"])
 
 
 rac = polyqa.load("rac", index=index)
-F1 = {"no demos": score("no demos", rac)}
-print("\n", RESULTS["no demos"][0].calls[0].reply[:300], "…")
+DR = {"no demos": score("no demos", rac)}
+print("\n", RESULTS["no demos"][0].calls[0].reply)
 
 # %% [markdown]
-# No short answer is right, and hardly a reply has a reading at all: the model has read the instruction, but does not know what a
-# list of readings looks like. You can say it in more words. Or you can show it.
+# The list has what is right, and more than that. The long answer tells one of the readings and forgets the others, although the
+# instruction says that it covers them all. You can say it in more words. Or you can show it.
 #
 # ## A demo from labels
 #
@@ -122,12 +122,12 @@ for measure, metric in METRICS.items():
     print(f"{measure}: {sum(value >= 0.5 for value in scores)} of {len(dev)} runs score at least 0.5")
 
 # %% [markdown]
-# By the F1 of the answers there is none. By DR there are some, as DR does not look at readings at all: their long answers are good, and
-# they have hardly any readings. As demos they would teach just that. **What the metric does not see, the demos may contain.**
+# By the F1 of the answers most runs are good, by DR few: DR does not look at readings at all, F1 not at the long answer. **What the
+# metric does not see, the demos may contain.**
 #
-# A small model is often not good enough to begin. Then a **teacher** answers the training questions: a larger model, or the same
-# one with other demos. polyqa ships such a program, `rac-homonyms-local`, with five demos for this model. This teacher's runs have readings,
-# so we may judge them by DR. DSPy's `BootstrapFewShot` stops after four good runs.
+# Where a program is not good enough to begin, a **teacher** answers the training questions: a larger model, or the same
+# one with other demos. polyqa ships such a program, `rac-homonyms-local`, with five demos for this model. Its runs are judged by DR.
+# DSPy's `BootstrapFewShot` stops after four good ones.
 
 # %%
 from polyqa.optimizers.leave_one_out import leave_one_out
@@ -148,10 +148,10 @@ with dspy.context(lm=lm), leave_one_out(train):  # see "The trap" below
     bootstrapped = optimizer.compile(rac, teacher=fixed, trainset=[question.to_example() for question in train])
 for question, kept in tried:
     print("*" if kept else " ", question)
-F1["bootstrapped"] = score("bootstrapped", bootstrapped)
+DR["bootstrapped"] = score("bootstrapped", bootstrapped)
 
 # %% [markdown]
-# The number has risen, and nobody changed a word of the instruction. A star marks the four runs that became demos. Look at one: the
+# DR has risen, and nobody changed a word of the instruction. F1 has not. A star marks the four runs that became demos. Look at one: the
 # teacher wrote it, not a person. The readings all ask the same, and the last answer is that of another question.
 
 # %%
@@ -217,7 +217,7 @@ for number, question in enumerate(key, 1):
     print(number, question)
 
 # %%
-F1["nearest"] = score("nearest", nearest)
+DR["nearest"] = score("nearest", nearest)
 
 # %% [markdown]
 # People wrote these demos, and some ask for the same kind of thing. Now the shipped program itself. Its five demos are labels, too, drawn
@@ -226,7 +226,7 @@ F1["nearest"] = score("nearest", nearest)
 
 # %%
 print([len(one["interpretations"]) for one in fixed.clarify.demos], "readings in each of its demos")
-F1["fixed"] = score("fixed", fixed)
+DR["fixed"] = score("fixed", fixed)
 
 # %% [markdown]
 # ## The number that rose
@@ -240,27 +240,28 @@ from polyqa.evaluation.statistics import compare
 
 
 def paired(before, after):
-    """Return the difference of two lists of F1, with its interval."""
-    return compare(COLUMNS["f1_answer"], [before], [after], seed=0)
+    """Return the difference of two lists of scores, with its interval."""
+    return compare(COLUMNS["f1_answer"], [before], [after], seed=0)  # of any column with one score for each question
 
 
 fig, ax = plt.subplots(figsize=(6.5, 2.6))
-for name, values in F1.items():
-    against = paired(F1["no demos"], values)
+for name, values in DR.items():
+    against = paired(DR["no demos"], values)
     print(f"{name:14} {100 * sum(values) / len(values):5.1f}", "" if name == "no demos" else against)
     ax.barh(name, 100 * sum(values) / len(values), color="C0")
 ax.invert_yaxis()
-ax.set(xlabel="F1 of answers", xlim=(0, 100))
+ax.set(xlabel="DR", xlim=(0, 100))
 plt.show()
-print("fixed against nearest:", paired(F1["nearest"], F1["fixed"]))
+print("fixed against nearest:", paired(DR["nearest"], DR["fixed"]))
 
 # %% [markdown]
-# - That demos help *this* model is beyond doubt.
-# - Which demos are best is not: so few questions cannot tell fixed from nearest ones. [Which recipe
+# - That demos of labels help *this* model is beyond chance; of the bootstrapped ones it cannot be told.
+# - Which demos are best is not known: so few questions cannot tell fixed from nearest ones. [Which recipe
 #   when](../docs/how-to/which-recipe.md) has the same ways on all test questions, and several draws of fixed demos.
-# - The prompts have become twice as long, but the replies are a quarter to a third: a model that knows the form stops. And fixed demos
+# - The prompts have become twice as long, but with demos of labels the replies are a third shorter. And fixed demos
 #   are a beginning that all prompts share, which a server reads once (lesson 9).
-# - DR rose by much less: it scores the long answer, which was not so bad before. What demos taught above all is the form of readings.
+# - F1 of the answers rose by less, with bootstrapped demos not at all: the model had found most short answers before. What demos
+#   taught it is to tell them.
 #
 # All this is of one model. Another one learns something else from demos: measure with the model that you will use.
 
@@ -329,11 +330,11 @@ for k in (1, 2, 4, 8):
 nearest.clarify.set_k(5)
 
 # %% [markdown]
-# **2.** About as many won as lost: that is what an interval around zero looks like. On the question that it lost by most, the nearest demos
-# did not miss an answer, but added one.
+# **2.** As many won as lost: that is what an interval around zero looks like. On the question that it lost by most both answers are
+# wrong; DR only sees that one of them is more like what people wrote.
 
 # %%
-gains = F1["nearest"] - F1["fixed"]
+gains = DR["nearest"] - DR["fixed"]
 print((gains > 0).sum(), "won,", (gains < 0).sum(), "lost,", (gains == 0).sum(), "the same")
 for at in gains.argsort():
     if gains[at]:
@@ -342,7 +343,7 @@ at = gains.argmin()
 print()
 print(dev[at].question)
 for name in ("fixed", "nearest"):
-    print(f"   {name:8}", [reading.answer for reading in RESULTS[name][at].interpretations])
+    print(f"   {name:8}", RESULTS[name][at].answer)
 
 # %% [markdown]
 # **3.** They helped all the same: far away demos say nothing about the question, but they show the form.
@@ -351,4 +352,4 @@ for name in ("fixed", "nearest"):
 similar = [picked_demos(nearest, question.question)["clarify"][-1]["similarity"] for question in dev]
 at = similar.index(min(similar))
 print(dev[at].question, f"| the nearest demo has {similar[at]:.2f}")
-print("F1 of answers:", {name: round(float(values[at]), 2) for name, values in F1.items()})
+print("DR:", {name: round(float(values[at]), 2) for name, values in DR.items()})

@@ -83,8 +83,8 @@ class Teacher:
     Attributes
     ----------
     program
-        A compiled program, by name or folder, that has the same predictors. It gives a small model, which without demos
-        has no good run, a first few of your own.
+        A compiled program, by name or folder, that has the same predictors: one whose runs are better than those of
+        the program that is compiled.
     lm
         A language model, by name or as an object: a large one that shows a small one how it is done.
     """

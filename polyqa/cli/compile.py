@@ -55,7 +55,7 @@ def compile_command(
         options.more(
             metavar="NAME",
             help="A compiled program, or a larger language model, whose good runs on the training questions become "
-            "demos: for a small model, which has no good run without demos.",
+            "demos in place of the program's own.",
         ),
     ] = None,
     passages: options.Passages = None,

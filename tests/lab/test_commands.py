@@ -53,11 +53,11 @@ def test_readings_of_runs_are_counted_and_compared(run: Run, tmp_path: Path) -> 
     (row,), (gain,) = tables["runs"]["rows"], tables["gains"]["rows"]
     readings = [one for record in open_run(after).records for one in record.interpretations]
     assert gain[:2] == ["another program", "4"]
-    assert gain[6:8] == row[4:6]
+    assert gain[8:10] == row[4:6]
     spent = stored(tmp_path / "made" / "card.json")["spent"]
-    assert gain[8:] == [f"{spent[name]:,}" for name in ("calls", "input_tokens", "output_tokens")]
+    assert gain[10:] == [f"{spent[name]:,}" for name in ("calls", "input_tokens", "output_tokens")]
     run("local", tmp_path / "before", *words, "--json", tmp_path / "l.json")
-    assert stored(tmp_path / "l.json")["tables"]["gains"]["rows"][0][8:] == ["–"] * 3
+    assert stored(tmp_path / "l.json")["tables"]["gains"]["rows"][0][10:] == ["–"] * 3
     assert row[4].endswith(f" of {len(readings)}")
     assert row[5].endswith(f" of {sum(len(question.readings) for question in asked)}")
     assert float(row[5].split()[0]) > 0
