@@ -15,9 +15,8 @@ from .results import read_measured
 
 _RECIPE = re.compile(r"`([\w-]+)`")
 _SIZE = (7.2, 3.4)  # inches
-_NEAR, _LINE = 0.1, 1.0  # labels of points that are near in tokens (powers of ten) stand a line apart, in DR
-_LETTER = 0.012  # powers of ten; a label that would stand over a point to its right goes to the left
-_HIGH = 0.6  # in DR: half a label and half a point
+_LETTER, _GAP = 0.0155, 0.02  # in powers of ten: a letter of a label, and what parts it from its point
+_HIGH, _LINE = 0.6, 11  # a line, in DR and in points
 _TICKS = (0.2, 0.3, 0.5, 1.0)
 _PLACE = (0.09, 0.15, 0.86, 0.8)  # of the axes, in parts of the picture: nothing is laid out by the size of letters
 
@@ -43,6 +42,20 @@ def _dr(cells: Mapping[str, str]) -> float:
     return float(cells["DR"].split()[0])
 
 
+def _free(x: float, y: float, width: float, taken: list[tuple[float, float, float]]) -> tuple[int, int]:
+    """Return where a label of a point touches nothing: right (1) or left of it (-1), so many lines higher.
+
+    It takes that place: ``taken`` has the left and right end, in powers of ten, and the DR of every point and label.
+    """
+    for side, up in ((1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1)):
+        left, right = sorted((x + _GAP * side, x + (_GAP + width) * side))
+        height = y + _HIGH * up
+        if not any(start < right and left < end and abs(at - height) < 0.9 * _HIGH for start, end, at in taken):
+            break
+    taken.append((left, right, height))
+    return side, up
+
+
 def picture() -> str:
     """Return the picture as SVG, the same on every machine."""
     from matplotlib import rc_context
@@ -63,27 +76,21 @@ def picture() -> str:
             ha="right",
             color=GREY,
         )
-        labels = dict[str, tuple[float, float]]()
-        for recipe, tokens, after in sorted(rows, key=lambda row: -row[2]):
-            axes.plot([tokens], [after], "o", color=BLUE, markersize=5)
-            if recipe in labels:
-                continue
-            below = [height - _LINE for at, height in labels.values() if abs(log10(at / tokens)) < _NEAR]
-            labels[recipe] = tokens, min([after, *below])
-            end = tokens * 10 ** (_LETTER * len(recipe))
-            over = not below and any(
-                tokens < at < end and abs(dr - after) < _HIGH for name, at, dr in rows if name != recipe
-            )
-            if over:  # to the left of all points of the recipe
-                labels[recipe] = min((at, dr) for name, at, dr in rows if name == recipe)
-            where = {"xytext": (-8, -3), "ha": "right"} if over else {"xytext": (8, -3)}
-            axes.annotate(recipe, labels[recipe], textcoords="offset points", **where)
+        taken = [(log10(tokens), log10(tokens), dr) for _, tokens, dr in rows]
+        labelled = set[str]()
+        for recipe, tokens, dr in sorted(rows, key=lambda row: -row[2]):
+            axes.plot([tokens], [dr], "o", color=BLUE, markersize=5)
+            if recipe not in labelled:
+                labelled.add(recipe)
+                side, up = _free(log10(tokens), dr, _LETTER * len(recipe), taken)
+                offset, ha = (8 * side, -3 + _LINE * up), "left" if side > 0 else "right"
+                axes.annotate(recipe, (tokens, dr), textcoords="offset points", xytext=offset, ha=ha)
         axes.set_xscale("log")
         axes.set_xticks(_TICKS, [str(tick) for tick in _TICKS])
         axes.minorticks_off()
         axes.set(
             xlim=(0.48 * min(tokens for _, tokens, _ in rows), 2.9 * max(tokens for _, tokens, _ in rows)),
-            ylim=(34, 46),
+            ylim=(min([before, *(dr for *_, dr in rows)]) - 2, max(dr for *_, dr in rows) + 2.5),
             xlabel="millions of tokens that compiling took, in and out",
         )
         axes.set_ylabel("DR")

@@ -330,8 +330,8 @@ for k in (1, 2, 4, 8):
 nearest.clarify.set_k(5)
 
 # %% [markdown]
-# **2.** As many won as lost: that is what an interval around zero looks like. On the question that it lost by most both answers are
-# wrong; DR only sees that one of them is more like what people wrote.
+# **2.** As many won as lost: that is what an interval around zero looks like. On the question that they lost by most the nearest demos
+# led to an answer that forgets the Winter Olympics.
 
 # %%
 gains = DR["nearest"] - DR["fixed"]

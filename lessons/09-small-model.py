@@ -85,7 +85,11 @@ from polyqa.lm.adapter import LeanAdapter
 def count(results):
     """Print what the replies are like."""
     told = [LeanAdapter().parse(rac.clarify.signature, one.calls[0].reply) for one in results.values()]
-    same = sum(one.question == asked.question for asked, reply in zip(TEST, told) for one in reply["interpretations"])
+    same = sum(
+        one.question == asked.question
+        for asked, reply in zip(TEST, told, strict=True)
+        for one in reply["interpretations"]
+    )
     several = [reply for reply in told if len(reply["interpretations"]) > 1]
     whole = sum(all(one.answer in reply["answer"] for one in reply["interpretations"]) for reply in several)
     print(f"{sum(len(reply['interpretations']) for reply in told)} readings, {same} of them the user's question again")

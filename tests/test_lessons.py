@@ -187,6 +187,9 @@ CLAIMS: dict[int, dict[str, str]] = {
         ),
         "the leak is none by chance": "paired(honest, leaking).low > 0",
         "as many won as lost": "(gains > 0).sum() == (gains < 0).sum()",
+        "the nearest demos forget the Winter Olympics": (
+            "['Winter Olympics' in RESULTS[way][gains.argmin()].answer for way in ('fixed', 'nearest')] == [True, False]"
+        ),
     },
     5: {
         "a sentence that is no clause changes nothing": (
@@ -327,8 +330,8 @@ CLAIMS: dict[int, dict[str, str]] = {
         ),
         "eighteen had little chance": "shares[0] < 0.5 < 0.8 < shares[-1]",
         "what to write is what was found": (
-            "(lambda one: f'{one.a:.1f} → {one.b:.1f}, {one}, p = {one.p:.3f}, {one.wins}, {one.losses}')(settled['dr'])"
-            " == '36.1 → 42.1, +6.0 [+1.9, +10.1], p = 0.007, 42, 19'"
+            "(lambda one: f'{one.a:.1f} → {one.b:.1f}, {one}, p = {one.p:.3f}, {one.wins}, {one.losses}')"
+            "(settled['dr']) == '36.1 → 42.1, +6.0 [+1.9, +10.1], p = 0.007, 42, 19'"
         ),
     },
 }
