@@ -188,7 +188,8 @@ CLAIMS: dict[int, dict[str, str]] = {
         "the leak is none by chance": "paired(honest, leaking).low > 0",
         "as many won as lost": "(gains > 0).sum() == (gains < 0).sum()",
         "the nearest demos forget the Winter Olympics": (
-            "['Winter Olympics' in RESULTS[way][gains.argmin()].answer for way in ('fixed', 'nearest')] == [True, False]"
+            "['Winter Olympics' in RESULTS[way][gains.argmin()].answer for way in ('fixed', 'nearest')]"
+            " == [True, False]"
         ),
     },
     5: {
