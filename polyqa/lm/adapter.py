@@ -57,8 +57,8 @@ class LeanAdapter(dspy.ChatAdapter):
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """Ask a language model; one that takes a grammar can write nothing but a reply that can be read."""
-        signature = _form_for(lm, signature, demos)
-        return super().__call__(lm, _with_grammar(lm, lm_kwargs, signature, inputs), signature, demos, inputs)
+        lm_kwargs, signature = _for(lm, lm_kwargs, signature, demos, inputs)
+        return super().__call__(lm, lm_kwargs, signature, demos, inputs)
 
     async def acall(
         self,
@@ -69,8 +69,8 @@ class LeanAdapter(dspy.ChatAdapter):
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """See `__call__`."""
-        signature = _form_for(lm, signature, demos)
-        return await super().acall(lm, _with_grammar(lm, lm_kwargs, signature, inputs), signature, demos, inputs)
+        lm_kwargs, signature = _for(lm, lm_kwargs, signature, demos, inputs)
+        return await super().acall(lm, lm_kwargs, signature, demos, inputs)
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:
         """Return the instructions, the inputs, the outputs."""
@@ -186,31 +186,32 @@ def adapter_name() -> str:
     return type(configured_adapter()).__name__
 
 
-def _form_for(lm: dspy.BaseLM, signature: type[dspy.Signature], demos: list[Any]) -> type[dspy.Signature]:
-    """Return a signature in the form for a small model, which is one that takes a grammar, if no demo shows a form."""
-    return evidence_first(signature) if getattr(lm, "takes_grammar", False) and not demos else signature
+def _for(
+    lm: dspy.BaseLM,
+    settings: dict[str, Any],
+    signature: type[dspy.Signature],
+    demos: list[Any],
+    inputs: Mapping[str, Any],
+) -> tuple[dict[str, Any], type[dspy.Signature]]:
+    """Return settings and signature of a call as they suit a language model.
 
-
-def _with_grammar(
-    lm: dspy.BaseLM, settings: dict[str, Any], signature: type[dspy.Signature], inputs: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the settings of a call with the grammar of its replies, for a language model that takes one.
-
-    Where the probabilities of a label are asked for, the label is read from them, whatever else a reply says. To one
-    whose ``takes_grammar`` was set to False no grammar goes, not even that of a predictor.
+    One that takes a grammar gets that of the replies, and, if no demo shows another form, is asked for readings in the
+    form for small models. Where the probabilities of a label are asked for, the label is read from them, whatever else
+    a reply says. To one whose ``takes_grammar`` was set to False no grammar goes, not even that of a predictor.
     """
     given = {**getattr(lm, "kwargs", {}), **settings}
     extra = given.get("metadata") or {}
     takes = getattr(lm, "takes_grammar", None)
     if takes is False and "grammar" in extra:
-        return {**settings, "metadata": {name: value for name, value in extra.items() if name != "grammar"}}
+        return {**settings, "metadata": {name: value for name, value in extra.items() if name != "grammar"}}, signature
     if not takes or given.get("logprobs") or "grammar" in extra:
-        return settings
+        return settings, signature
 
     from .grammar import reply_grammar  # few language models take one
 
-    grammar = reply_grammar(signature, inputs)
-    return settings if grammar is None else {**settings, "metadata": {**extra, "grammar": grammar}}
+    asked = signature if demos else evidence_first(signature)
+    grammar = reply_grammar(asked, inputs)
+    return (settings if grammar is None else {**settings, "metadata": {**extra, "grammar": grammar}}), asked
 
 
 def _line(name: str, words: str, field: FieldInfo) -> str:

@@ -199,10 +199,16 @@ def test_only_who_takes_a_grammar_and_sees_no_demo_gets_readings_as_json() -> No
     lm = scripted_lm(ScriptedEngine(lambda _: reply))
     demo = {"passages": ["A | B."], "question": "Where?", "interpretations": "1. Where is A? | B [1]"}
     asked = {"passages": ["A | Ann won."], "question": "Who?"}
-    for takes, demos, as_json in ((True, [], True), (True, [demo], False), (False, [], False)):
+    own = {"metadata": {"grammar": "mine"}}  # which is for the lines
+    for takes, demos, config, as_json in (
+        (True, [], {}, True),
+        (True, [demo], {}, False),
+        (True, [], own, False),
+        (False, [], {}, False),
+    ):
         lm.takes_grammar = takes
         with dspy.context(lm=lm, adapter=LeanAdapter()):
-            predict = dspy.Predict(ExtractInterpretations)
+            predict = dspy.Predict(ExtractInterpretations, **config)
             for told in (predict(**asked, demos=demos), asyncio.run(predict.acall(**asked, demos=demos))):
                 assert told.interpretations == [Interpretation(question="Who won?", answer="Ann", pid="1")]
                 assert ("a JSON list" in lm.history[-1]["messages"][0]["content"]) is as_json
