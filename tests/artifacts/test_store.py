@@ -98,7 +98,7 @@ def test_a_shipped_artifact_shows_what_it_brought() -> None:
     gain = artifact.card.test_gain
     assert gain is not None
     change = f"{gain.difference:+.1f} ["
-    assert f"program='rac', recipe='labeled-few-shot', f1_answer {change}" in repr(artifact)
+    assert f"program='rac', recipe='labeled-few-shot', {gain.metric} {change}" in repr(artifact)
     assert change in read_html(artifact._repr_html_()).text
     assert f"{gain.difference:+.1f} \\[" in artifact.to_markdown()
 
