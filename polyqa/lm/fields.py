@@ -44,16 +44,6 @@ def write_readings(readings: list[Interpretation]) -> str:
     return "\n".join(lines) or NOTHING
 
 
-def write_evidence_first(readings: list[Interpretation]) -> str:
-    """Write readings as JSON: where each stands, then what stands there, then which question that answers."""
-    objects = [
-        {"passage": int(one.pid) if one.pid and one.pid.isdecimal() else one.pid}
-        | {"short_answer": one.answer, "question": one.question}
-        for one in readings
-    ]
-    return "[" + ",\n".join(json.dumps(one, ensure_ascii=False) for one in objects) + "]"
-
-
 def evidence_first(signature: type[dspy.Signature]) -> type[dspy.Signature]:
     """Return a signature that asks for readings in the form that a small language model understands without demos.
 
@@ -90,7 +80,7 @@ FORMS: Mapping[Any, Form] = {
     lenient.EvidenceFirst: Form(
         'a JSON list, [{"passage": 3, "short_answer": "a few words", "question": "…?"}, …], '
         "where 3 is the number of its passage",
-        write_evidence_first,
+        write_readings,  # of a demo, and where there is one readings are asked for as lines
         lenient.parse_interpretations,
     ),
     lenient.Readings: Form(f"{_READINGS}; or {NOTHING}", write_readings, lenient.parse_interpretations),

@@ -71,9 +71,10 @@ _NUMBERED = re.compile(r"^(?:\[\d+\]|\d+\.) ", re.M)
 def reply_grammar(signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> str | None:
     """Return the grammar of the replies to a call, ``None`` if a field has a type without a rule.
 
-    Every reply of the grammar is read by `polyqa.lm.adapter.LeanAdapter`, unless it is a refusal or repeats the prompt,
-    and is as that writes it in a demo. Of findings each gets its line, of passages there are at most six readings, or
-    none. A text has at most 250 words, or as many as its type says, such as `polyqa.replies.FewWords`.
+    Every reply of the grammar is read by `polyqa.lm.adapter.LeanAdapter`, unless it is a refusal or repeats the
+    prompt, and is as that writes it in a demo, where its form has demos. Of findings each gets its line, of
+    passages there are at most six readings, or none. A text has at most 250 words, or as many as its type says,
+    such as `polyqa.replies.FewWords`.
     """
     shown = {name: inputs.get(name) for name in signature.input_fields}
     values = [_value(field, shown) for field in signature.output_fields.values()]

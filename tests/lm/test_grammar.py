@@ -151,12 +151,10 @@ def test_what_fits(signature: type[dspy.Signature], inputs: dict[str, Any], repl
 
 
 def test_a_demo_shows_what_may_be_written() -> None:
-    readings = [Interpretation(question=f"Who won the {one} race?", answer="Ann", pid="2") for one in ("1st", "2nd")]
+    readings = [Interpretation(question="Who won the race?", answer="Ann", pid="2")]
     outputs = {"interpretations": readings, "answer": "Ann won.\n\nBob came second."}
-    for signature in (ClarifyQuestion, evidence_first(ClarifyQuestion)):
-        shown = LeanAdapter().format_assistant_message_content(signature, outputs)
-        assert re.fullmatch(as_regex(grammar_of(signature)), shown)
-        assert LeanAdapter().parse(signature, shown) == outputs
+    shown = LeanAdapter().format_assistant_message_content(ClarifyQuestion, outputs)
+    assert re.fullmatch(as_regex(grammar_of(ClarifyQuestion)), shown)
 
 
 def test_what_compiled_demos_show_may_be_written() -> None:
