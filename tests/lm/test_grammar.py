@@ -88,8 +88,9 @@ def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], da
     assert "<" not in reply
 
 
-def _object(passage: int, answer: str, question: str) -> str:
-    return json.dumps([{"passage": passage, "short_answer": answer, "question": question}])
+def _object(passage: int, answer: str, question: str, times: int = 1) -> str:
+    one = json.dumps({"passage": passage, "short_answer": answer, "question": question})
+    return "[" + ",\n".join([one] * times) + "]"
 
 
 @pytest.mark.parametrize(
@@ -138,6 +139,8 @@ def _object(passage: int, answer: str, question: str) -> str:
         (evidence_first(ExtractInterpretations), {}, _object(4, "Ann", "Who won?"), False),
         (evidence_first(ExtractInterpretations), {}, _object(3, "Ann", "Ann won."), False),
         (evidence_first(ExtractInterpretations), {}, _object(3, "a " * 15 + "a", "Who won?"), False),
+        (evidence_first(ExtractInterpretations), {}, _object(1, "Ann", "Who won?", 6), True),
+        (evidence_first(ExtractInterpretations), {}, _object(1, "Ann", "Who won?", 7), False),
         (evidence_first(ExtractInterpretations), {"passages": []}, "[]", True),
         (evidence_first(ExtractInterpretations), {"passages": []}, _object(1, "Ann", "Who won?"), False),
         (InferPseudoInterpretations, {}, "1. Who won?\n2. Who lost the Star Wars: A New Hope (1977) bet?", True),
