@@ -142,7 +142,8 @@ def ask_four(program):
 ask_four(rac)
 
 # %% [markdown]
-# All the answers are there, though not in the long answers. Look at a whole reply, that to the second question:
+# All the answers are there. But the model writes about the first of them; the sentences on Mercury Records and on the country of
+# Georgia are from the passages: polyqa adds what a long answer forgets. Look at a whole reply, that to the second question:
 
 # %%
 print(polyqa.ask(FOUR[1], program=rac, lm=lm).calls[0].reply[:400], "…")
@@ -299,8 +300,8 @@ print(f"the difference is {gain.difference:+.1f} [{gain.low:+.1f}, {gain.high:+.
 # %% [markdown]
 # A large difference, and yet it cannot be told from chance: eight questions are few, and the interval reaches to zero (lesson 11). What
 # did the examples change? The model tells fewer readings that nobody asked for. They do not make it cleverer. Look at the answers
-# above: the lists of short answers are complete, one of them with doubles, but long answers leave out 1945 and Tbilisi, which the F1 of
-# short answers does not see. (Behind *Less certain:* stands what polyqa itself doubts.)
+# above: the lists of short answers are complete, one of them with doubles, but the model's long answers still leave out 1945 and
+# Tbilisi, which polyqa adds, and the F1 of short answers does not see. (Behind *Less certain:* stands what polyqa itself doubts.)
 # `prompt_diff` shows what compiling changed; these are its first lines (in the terminal: `polyqa show rac my-rac`).
 
 # %%

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from polyqa.base.text import COUNTS, ORDINALS
 
-from .text import STOPWORDS, normalize_answer, several
+from .text import STOPWORDS, normalize_answer, several, stems
 from .token_f1 import token_f1
 
 _AGREE = 0.5
+_WITH_FIGURES, _WITHOUT = 1 / 2, 3 / 4  # of an answer's words: how many a sentence has that says it
 _FIGURES = {word: str(n) for words in (COUNTS[1:], ORDINALS) for n, word in enumerate(words, 1)}
 
 
@@ -46,6 +47,28 @@ def repeats(answer: str, others: Sequence[str]) -> bool:
     (True, True)
     """
     return any(agree(answer, [other]) and _one_holds_the_other(answer, other) for other in others)
+
+
+def says(text: str, answer: str) -> bool:
+    """Return whether a sentence says an answer, be it in another order or with a word less: its figures, most words.
+
+    With figures half of the words are enough, else three quarters: *Duke of York* is not said by *Duke of Kent*.
+
+    >>> says("On November 8, 1602 it opened.", "8 November 1602"), says("The Duke of Kent did.", "Duke of York")
+    (True, False)
+    """
+    told = _content_stems(text)
+    return any(_said(_content_stems(part), told) for part in several(answer))
+
+
+def _said(wanted: set[str], told: set[str]) -> bool:
+    figures = {word for word in wanted if word[0].isdigit()}
+    least = len(wanted) * (_WITH_FIGURES if figures else _WITHOUT)
+    return bool(wanted) and figures <= told and len(wanted & told) >= least
+
+
+def _content_stems(text: str) -> set[str]:
+    return stems(" ".join(word for word in _in_figures(text).split() if word not in STOPWORDS))
 
 
 def _one_holds_the_other(one: str, other: str) -> bool:

@@ -31,7 +31,7 @@ from .language_models import Models, shared_reader
 from .less_certain import doubtful, told_apart, too_doubtful
 from .loading import checked_program, default_program, index_of, warm_up
 from .spelling import AsRead, as_read
-from .standing import CLOSEST, LEAST, Standing, standing_of, unanswered, unsure
+from .standing import CLOSEST, LEAST, SURE, Standing, standing_of, unanswered, unsure
 
 MAX_QUESTION = 2_000
 
@@ -421,16 +421,13 @@ def _weighed(result: Result, program: dspy.Module, least: float | None, told: Se
 
 
 def _apart(result: Result, program: dspy.Module) -> Result:
-    """Return a result whose doubtful readings are none, and are told last in its answer."""
+    """Return a result whose answer tells each reading, and doubtful ones, which are none of the result's, last."""
     readings, doubted = result.interpretations, doubtful(result.confidence)
-    if not doubted:
-        return result
     body = result.answer.removesuffix(disagreements(readings, result.sources)).rstrip()
     untold = too_doubtful(result.confidence)
-    answer, staying = told_apart(result.question, body, readings, doubted, result.passages, untold)
-    if len(staying) == len(readings):
-        return result
-    kept = _keeping(result, program, staying)
+    sure = [place for place, confident in enumerate(result.confidence) if confident and confident >= SURE]
+    answer, staying = told_apart(result.question, body, readings, doubted, result.passages, untold, sure)
+    kept = result if len(staying) == len(readings) else _keeping(result, program, staying)
     answer = in_paragraphs(answer, disagreements(kept.interpretations, kept.sources))
     return replace(kept, answer=answer, doubtful=[readings[at] for at in doubted if at not in {*staying, *untold}])
 

@@ -1,4 +1,4 @@
-"""Readings that are much less sure than the surest one: no readings of the answer, which tells them last."""
+"""What a long answer tells of its readings: the sure ones each, and those that are much less sure last."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -7,13 +7,14 @@ from itertools import count
 
 from polyqa.base.text import in_paragraphs
 from polyqa.base.values import Interpretation, Passage
+from polyqa.extractive.answer_kinds import asks_yes_or_no
 from polyqa.extractive.long_answers import opening_of, statement, tidy, with_subject
 from polyqa.extractive.planted import as_evidence
 from polyqa.extractive.prompt import PromptPassage
-from polyqa.metrics.text import Sentence, holds, sentences, several, without_marks
-from polyqa.programs.citation import LESS_CERTAIN
-
-from .asking_back import answer_of
+from polyqa.metrics.agreement import says
+from polyqa.metrics.text import Sentence, holds, sentence_at, sentences, several, without_marks
+from polyqa.programs.citation import LESS_CERTAIN, has_marks, with_marks
+from polyqa.reports.marks import places
 
 _SHARE = 0.5  # of the surest reading's confidence
 _TOLD = 0.05
@@ -58,8 +59,9 @@ def told_apart(
     doubted: Sequence[int],
     passages: Sequence[Passage],
     untold: Collection[int] = (),
+    sure: Collection[int] = (),
 ) -> tuple[str, list[int]]:
-    """Return a long answer that tells doubtful readings last, and the places of the readings that stay.
+    """Return a long answer that tells sure readings, then doubtful ones; and the places of the readings that stay.
 
     The sentences that tell doubtful readings alone, and those that go on about them, move behind ``Less certain:``,
     with their titles. A sentence that tells another reading as well stays where it is. If a passage says it word for
@@ -67,14 +69,18 @@ def told_apart(
     opening of `opening_of` then names what stays. The answer comes without the sentences about sources that disagree;
     the doubtful readings that it does not tell are told in the order of ``doubted``, their places. Those of them in
     ``untold`` are not told, and the sentences that tell them alone go.
+
+    A ``sure`` reading that no sentence tells, not even in other words, is told behind the others by the sentence of its
+    passage that has its answer: small language models find several readings, and write about the first. An answer that
+    tells no reading that stays gets all of them.
     """
     main, _, less = _LATE_MARK.sub(r"\2\1", answer).partition(LESS_CERTAIN)
-    long = _LongAnswer(question, main, readings, passages)
+    long = _LongAnswer(question, main, less, readings, passages)
     staying = long.staying(doubted)
     doubted = [place for place in doubted if place not in staying]
-    if not doubted:
+    if not doubted and not long.forgotten(staying, sure):
         return answer, staying
-    main, behind = long.split(staying, doubted, untold)
+    main, behind = long.split(staying, doubted, untold, sure)
     behind += [less.strip()] * bool(less.strip())
     return in_paragraphs(main, " ".join([LESS_CERTAIN, *behind]) if behind else ""), staying
 
@@ -92,10 +98,11 @@ class _LongAnswer:
     """A long answer in sentences, with what each of them tells."""
 
     def __init__(
-        self, question: str, text: str, readings: Sequence[Interpretation], passages: Sequence[Passage]
+        self, question: str, text: str, less: str, readings: Sequence[Interpretation], passages: Sequence[Passage]
     ) -> None:
-        self.question, self.readings = question, readings
+        self.question, self.less, self.readings = question, less, readings
         self.passages = list(map(as_evidence, passages))
+        self.marked = has_marks(text, self.passages)
         self.cited = {one.pid: tidy(PromptPassage(at, one.title, one.text)) for at, one in enumerate(self.passages, 1)}
         parts = list(_sentences(text))
         self.opened = bool(parts and _OPENING.match(parts[0][1]))  # it names titles, and is made anew
@@ -129,7 +136,9 @@ class _LongAnswer:
             for one in self.cited.values()
         )
 
-    def split(self, staying: Sequence[int], doubted: Sequence[int], untold: Collection[int]) -> tuple[str, list[str]]:
+    def split(
+        self, staying: Sequence[int], doubted: Sequence[int], untold: Collection[int], sure: Collection[int]
+    ) -> tuple[str, list[str]]:
         """Return the answer about the readings that stay, and the sentences about the others."""
         said: list[_Part] = []
         behind: list[str] = []
@@ -151,11 +160,30 @@ class _LongAnswer:
                 lacks = passage is not None and (back or passage is moved)
                 said.append(replace(part, text=_with_title(part.text, passage)) if passage and lacks else part)
                 moved = None
-        told = [part for part in said if part.tells]
-        said += [] if told else [_Part(" ", self._of_passage(place), {place}) for place in staying]
-        main = " ".join(filter(None, [self._opening(staying) if len(told) > 1 else "", _joined(said)]))
+        said += self.forgotten(staying, sure, said)
+        opened = self.opened and sum(bool(part.tells) for part in said) > 1
+        main = " ".join(filter(None, [self._opening(staying) if opened else "", _joined(said)]))
         behind += [self._of_passage(at) for at in doubted if at not in untold and not self._tell(at)]
         return main, [one for one in dict.fromkeys(behind) if one not in main]
+
+    def forgotten(
+        self, staying: Sequence[int], sure: Collection[int], said: Sequence[_Part] | None = None
+    ) -> list[_Part]:
+        """Return sentences for the readings that what is ``said``, or else the whole answer, does not tell.
+
+        A yes or a no stands in no passage, and if nothing is told, what no passage says is, too.
+        """
+        said = self.parts if said is None else said
+        nothing = not any(part.tells for part in said)
+        gap = "\n\n" if any("\n" in part.gap for part in said) else " "
+        added: list[_Part] = []
+        for place in [] if asks_yes_or_no(self.question) else staying:
+            answer = self.readings[place].answer
+            told = (place in part.tells or says(part.text, answer) for part in [*said, *added])
+            if (nothing or place in sure) and not any(told) and place not in self._tells(self.less):
+                text = self._of_passage(place) if nothing else self._evidence(place)
+                added += [_Part(gap, text, self._tells(text))] * bool(text)
+        return added
 
     def _tell(self, place: int) -> bool:
         return any(place in part.tells for part in self.parts)
@@ -166,18 +194,27 @@ class _LongAnswer:
 
     def _of_passage(self, place: int) -> str:
         """Return the sentence of a passage that gives a reading's answer, or else the reading itself."""
+        return self._evidence(place) or statement(self.readings[place])
+
+    def _evidence(self, place: int) -> str:
+        """Return the sentence of a passage that gives a reading's answer, nothing if none does."""
         reading = self.readings[place]
-        text = answer_of(reading, [], self.passages, "")
         passage = self.cited.get(reading.pid or "")
-        if len(text.split()) > _LONGEST or passage is None:
-            return statement(reading)
-        return _with_title(text, passage)
+        found = places(passage.text, reading.answer) if passage else []
+        if passage is None or not found:
+            return ""
+        text = " ".join(sentence_at(passage.text, found[0][0]).text.split())
+        if len(text.split()) <= _LONGEST:
+            text = _with_title(text, passage)
+        else:
+            text = f"{passage.title}: {reading.answer}." if passage.title else statement(reading)
+        return with_marks(text, [reading], self.passages) if self.marked else text
 
     def _opening(self, staying: Sequence[int]) -> str:
         """Return the sentence that says what may be meant, if there was one; nothing if one title says it all."""
         readings = [self.readings[place] for place in staying]
         cited = [self.cited[one.pid] for one in readings if one.pid in self.cited]
-        several_titles = self.opened and len({one.title for one in cited}) > 1
+        several_titles = len({one.title for one in cited}) > 1
         return opening_of(self.question, readings, cited) if several_titles else ""
 
 

@@ -83,7 +83,7 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
         In the order in which they are numbered, from 1.
     """
     answer = without_footnotes(answer, passages)
-    if any(not _stands(mark, passages) for mark in _MARK.finditer(answer)):
+    if has_marks(answer, passages):
         return answer
     numbers = {passage.pid: number for number, passage in enumerate(passages, 1)}
     marked = answer
@@ -96,6 +96,11 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
             gap = "" if _NO_SPACE.search(marked[:place]) else " "
             marked = f"{marked[:place]}{gap}{''.join(f'[{number}]' for number in numbered)}{marked[place:]}"
     return marked
+
+
+def has_marks(answer: str, passages: Sequence[Passage]) -> bool:
+    """Return whether an answer names its sources itself, by marks that are not of a passage's footnotes."""
+    return any(not _stands(mark, passages) for mark in _MARK.finditer(answer))
 
 
 def without_footnotes(text: str, passages: Sequence[Passage]) -> str:

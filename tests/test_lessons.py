@@ -228,9 +228,10 @@ CLAIMS: dict[int, dict[str, str]] = {
             " for asked in FOUR]"
             " == [['1938', '1945'], ['Guido van Rossum'], ['Atlanta', 'Tbilisi'], ['Artemis']]"
         ),
-        "long answers leave some out": (
-            "'1945' not in polyqa.ask(FOUR[0], program=compiled, lm=lm).answer"
-            " and 'Tbilisi' not in polyqa.ask(FOUR[2], program=compiled, lm=lm).answer"
+        "the model's long answers leave some out, which polyqa adds": (
+            "all(word not in one.calls[0].reply.partition('## answer')[2] and word in one.answer"
+            " for program in (rac, compiled) for word, asked in {'1945': FOUR[0], 'Tbilisi': FOUR[2]}.items()"
+            " for one in [polyqa.ask(asked, program=program, lm=lm)])"
         ),
     },
     8: {

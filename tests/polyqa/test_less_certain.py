@@ -1,5 +1,6 @@
-"""Readings much less sure than the surest one: no readings, told last, with everything that hangs on them."""
+"""What a long answer tells: every sure reading, and last, with everything that hangs on them, much less sure ones."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -239,7 +240,62 @@ def test_what_the_answer_left_out_is_told_once_and_not_with_a_menu() -> None:
     assert said == f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones directed it."
     menu = MUSICAL.model_copy(update={"text": f"Richard Jones {'home ' * 70}."})
     said, _ = told_apart("Who directed Titanic?", "James Cameron did.", [CAMERON, JONES], [1], [FILM, menu])
+    assert said == f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones."
+    untitled = menu.model_copy(update={"title": ""})
+    said, _ = told_apart("Who directed Titanic?", "James Cameron did.", [CAMERON, JONES], [1], [FILM, untitled])
     assert said == f"James Cameron did.\n\n{LESS_CERTAIN} {JONES.question} Richard Jones."
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ("James Cameron did.", "James Cameron did. Titanic (1953 film): Jean Negulesco directed it."),
+        ("James Cameron did, and Negulesco, Jean.", "James Cameron did, and Negulesco, Jean."),
+        (
+            "- James Cameron.\n- So it is.",
+            "- James Cameron.\n- So it is.\n\nTitanic (1953 film): Jean Negulesco directed it.",
+        ),
+        ("James Cameron [1].", "James Cameron [1]. Titanic (1953 film): Jean Negulesco directed it [2]."),
+        (
+            "I do not know.",
+            "I do not know. Titanic (1997 film): James Cameron directed it, with Kate Winslet. "
+            "Titanic (1953 film): Jean Negulesco directed it.",
+        ),
+        (
+            "Titanic can mean the 1997 film or the sea. James Cameron did.",
+            "Titanic can mean the 1997 film or the 1953 film. James Cameron did. "
+            "Titanic (1953 film): Jean Negulesco directed it.",
+        ),
+        (
+            f"James Cameron did.\n\n{LESS_CERTAIN} Jean Negulesco.",
+            f"James Cameron did.\n\n{LESS_CERTAIN} Jean Negulesco.",
+        ),
+    ],
+)
+def test_a_sure_reading_that_the_answer_forgets_is_told_by_its_passage(told: str, expected: str) -> None:
+    readings, passages = [CAMERON, NEGULESCO, NEGULESCO], [FILM, OLDER]
+    assert told_apart("Who directed Titanic?", told, readings, [], passages, sure=[0, 1, 2]) == (expected, [0, 1, 2])
+
+
+def test_what_is_not_sure_or_in_no_passage_or_a_yes_is_not_added() -> None:
+    told, readings = "James Cameron did.", [CAMERON, NEGULESCO]
+    assert told_apart("Who directed Titanic?", told, readings, [], [FILM, OLDER], sure=[0])[0] == told
+    unseen = NEGULESCO.model_copy(update={"answer": "J. Negulesco"})
+    assert told_apart("Who directed Titanic?", told, [CAMERON, unseen], [], [FILM, OLDER], sure=[0, 1])[0] == told
+    no = Passage(pid="no", title="Titanic (song)", text="It was No. 1 in Peru.")
+    readings = [Interpretation(question="Was it a hit?", answer="No", pid="no")]
+    assert told_apart("Was Titanic a hit?", "It was none.", readings, [], [no], sure=[0])[0] == "It was none."
+
+
+def test_a_language_model_tells_one_of_two_readings_and_the_answer_both() -> None:
+    lm = polyqa.recorded(read_artifact("rac-homonyms-local").path / "replies.jsonl.gz")
+    asked = polyqa.ask("When was Atlas first launched?", program="rac-homonyms-local", lm=lm)
+    assert [one.answer for one in asked.interpretations] == ["21 August 2002", "11 June 1957"]
+    assert "1957" not in asked.calls[0].reply.rpartition("# answer")[2]
+    first, second = sentences(asked.cited_answer)
+    assert "on 21 August 2002" in first.text
+    assert second.text.startswith("SM-65 Atlas (missile): The first launch, from Cape Canaveral on 11 June 1957")
+    assert re.search(r"\[\d\]\.$", second.text)
 
 
 @st.composite
@@ -270,8 +326,10 @@ def test_no_sentence_before_it_tells_what_only_a_doubtful_reading_says(
     drawn: tuple[str, list[Interpretation], list[int], list[Passage]],
 ) -> None:
     text, readings, doubted, passages = drawn
-    said, staying = told_apart("Who made it?", text, readings, doubted, passages)
+    certain = {*range(len(readings))}.difference(doubted)
+    said, staying = told_apart("Who made it?", text, readings, doubted, passages, sure=certain)
     sure, _, less = said.partition(LESS_CERTAIN)
+    assert all(holds(sure, readings[place].answer) for place in certain)
     assert {*staying, *doubted} == set(range(len(readings)))
     for place, reading in enumerate(readings):
         if place not in staying:
