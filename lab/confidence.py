@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from polyqa.colbert_index import BiEncoderReranker
 from polyqa.confidence import WEIGHTS, signs
+from polyqa.extractive import MODEL_NAME
 from polyqa.language_models import language_model, shared_encoder, shared_reader
 from polyqa.loading import load
 from polyqa.metrics.agreement import agree
@@ -47,15 +48,18 @@ def collect(
     program: Program = "rac",
     count: Annotated[int, typer.Option(help="Answerable questions of each corpus.")] = 40,
     seed: Seed = 0,
+    lm: Annotated[str, typer.Option(help="Language model.")] = MODEL_NAME,
+    record: Annotated[Path | None, typer.Option(help="File of its replies, which are asked for once.")] = None,
 ) -> None:
     """Ask a program, and keep the signs of each reading and whether it is right; the same command goes on."""
-    asker, reader, lm = load(program), shared_reader(), language_model()
+    asker, reader = load(program), shared_reader()
+    model = language_model(lm, record=record, temperature=None if lm == MODEL_NAME else 0.0)
     asker.source_reader = None
     done = {(one["corpus"], one["question"]) for one in map(json.loads, out.open())} if out.exists() else set()
     every = corpora(data, count=count, seed=seed)
     most = max(len(one.asked) for one in every)
     turns = [(corpus, asked) for at in range(most) for corpus in every for asked in corpus.asked[at : at + 1]]
-    with out.open("a") as lines, dspy.context(lm=lm):
+    with out.open("a") as lines, dspy.context(lm=model):
         for corpus, asked in turns:
             if (corpus.name, asked.question) in done:
                 continue
