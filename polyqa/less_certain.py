@@ -67,8 +67,8 @@ def told_apart(
     with their titles. A sentence that tells another reading as well stays where it is. If a passage says it word for
     word, it claims no more than before. If a language model made it, it claims both, and both stay readings. An
     opening of `opening_of` then names what stays. The answer comes without the sentences about sources that disagree;
-    the doubtful readings that it does not tell are told in the order of ``doubted``, their places. Those of them in
-    ``untold`` are not told, and the sentences that tell them alone go.
+    the doubtful readings that it does not tell are told by their passages, in the order of ``doubted``, their places.
+    Those of them in ``untold`` are not told, and the sentences that tell them alone go.
 
     A ``sure`` reading that no sentence tells, not even in other words, is told behind the others by the sentence of its
     passage that has its answer: small language models find several readings, and write about the first. An answer that
@@ -163,8 +163,8 @@ class _LongAnswer:
         said += self.forgotten(staying, sure, said)
         opened = self.opened and sum(bool(part.tells) for part in said) > 1
         main = " ".join(filter(None, [self._opening(staying) if opened else "", _joined(said)]))
-        behind += [self._of_passage(at) for at in doubted if at not in untold and not self._tell(at)]
-        return main, [one for one in dict.fromkeys(behind) if one not in main]
+        behind += [self._evidence(at) for at in doubted if at not in untold and not self._tell(at)]
+        return main, [one for one in dict.fromkeys(behind) if one and one not in main]
 
     def forgotten(
         self, staying: Sequence[int], sure: Collection[int], said: Sequence[_Part] | None = None

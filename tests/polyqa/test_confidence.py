@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lab.results import read_measured
 from polyqa.base.values import Interpretation, Passage
-from polyqa.confidence import BIAS, WEIGHTS, confidence, share, signs
+from polyqa.confidence import BIAS, UNSEEN, WEIGHTS, confidence, share, signs
 from polyqa.metrics.text import names_and_numbers
 from polyqa.models import Reader
 from polyqa.standing import LEAST
@@ -35,6 +35,11 @@ def test_a_name_or_number_that_is_not_in_the_passage_counts_against_it(reader: R
 def test_what_the_reader_cannot_judge_has_no_confidence(reader: Reader) -> None:
     cannot = [reading(WHEN, "20 March 1972", None), reading(WHEN, "20 March 1972", "gone"), reading(WHEN, "Yes")]
     assert confidence(WHEN, cannot, [FILM], reader) == [None, None, None]
+
+
+def test_an_answer_that_its_passage_does_not_have_is_hardly_sure(reader: Reader) -> None:
+    said = ["March 20, 1972", "the 1972 film", "21 March 1972", "Andrei Tarkovsky"]
+    assert confidence(WHEN, [reading(WHEN, one) for one in said], [FILM], reader) == [None, None, UNSEEN, UNSEEN]
 
 
 def test_of_a_yes_the_words_of_the_question_speak(reader: Reader) -> None:

@@ -298,6 +298,14 @@ def test_a_language_model_tells_one_of_two_readings_and_the_answer_both() -> Non
     assert re.search(r"\[\d\]\.$", second.text)
 
 
+def test_what_neither_the_answer_nor_a_passage_says_is_not_told() -> None:
+    lm = polyqa.recorded(read_artifact("rac-homonyms-local").path / "replies.jsonl.gz")
+    asked = polyqa.ask("When did Concorde first fly?", program="rac", lm=lm)
+    assert '"short_answer": "1983"' in asked.calls[0].reply  # from a passage about the Place de la Concorde
+    assert "1983" in [one.answer for one in asked.doubtful]
+    assert "1983" not in asked.answer
+
+
 @st.composite
 def answers(draw: st.DrawFn) -> tuple[str, list[Interpretation], list[int], list[Passage]]:
     """Draw a long answer about several readings, each with a passage of its own, some of them in doubt."""
