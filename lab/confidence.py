@@ -67,7 +67,8 @@ def collect(
             asker.retriever = SimpleNamespace(search=lambda query, k, found=corpus.passages: list(found))
             asker.reranker = BiEncoderReranker(shared_encoder())
             prediction = asker(question=asked.question)
-            lines.write(json.dumps(_line(corpus, asked, prediction, reader), ensure_ascii=False) + "\n")
+            line = {"lm": lm, "program": program, **_line(corpus, asked, prediction, reader)}
+            lines.write(json.dumps(line, ensure_ascii=False) + "\n")
             lines.flush()
 
 
@@ -191,6 +192,7 @@ def fit(
 ) -> None:
     """Fit the weights, each corpus left out once, then on all of them."""
     told = read(lines)
+    askers = sorted({f"`{one['program']}` with {one['lm']}" for one in map(json.loads, lines.open())})
     names = sorted({one.corpus for one in told})
     judged, rows = [], []
     for name in names:
@@ -208,7 +210,7 @@ def fit(
     kinds = [[kind or "answerable", *_kind(judged, kind, least)] for kind in dict.fromkeys(one.kind for one in told)]
     of_kinds = ["kind", "questions", "answered without limits", "answered", "answered or unsure"]
     report(
-        f"`rac` with polyqa/extractive, reader polyqa-minilm-reader; {len(told)} questions over {len(names)} corpora, "
+        f"{' and '.join(askers)}, reader polyqa-minilm-reader; {len(told)} questions over {len(names)} corpora, "
         f"{sum(len(one.right) for one in told)} readings, each corpus judged by what was fitted on the others",
         {
             "": Table(heads=["readings, least sure first", "predicted", "right"], rows=_calibration(judged)),
