@@ -123,8 +123,11 @@ class ColBERTIndex(Shared, Ranks):
         PolyqaError
             If the condition cannot be used, or no passage fulfils it.
         """
-        both = condition if self.condition is None else f"({self.condition}) and ({condition})"
-        allowed = Filter(both, self.columns).matching(self.positions)
+        # Alone: in one text with the handle's own a stranger's brackets could end that.
+        allowed = Filter(condition, self.columns).matching(self.positions)
+        both = condition
+        if self._allowed is not None:
+            allowed, both = allowed & self._allowed, f"({self.condition}) and ({condition})"
         if not allowed.any():
             raise PolyqaError(f"No passage of {self.name} fulfils the condition {shortened(both, 80)!r}.")
         self.warm_up()

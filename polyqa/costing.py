@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import dspy
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.prices import price_of
@@ -168,6 +169,8 @@ def cost(
     asked = as_questions(questions)
     given = [question] if isinstance(question, str) else question
     texts = [check_question(one) for one in given] if given is not None else [one.question for one in asked.asked]
+    if not texts:
+        raise PolyqaError("There is no question to reckon with: give one at least.")
     ready, name = ready_program(default_program(lm) if program is None else program, index, settings)
     rehearsed = ready.deepcopy()
     if helper_lm is not None:

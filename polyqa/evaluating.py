@@ -78,9 +78,9 @@ def evaluate(
         If something given is missing or does not fit, or the run's folder holds a run of something else: another
         program, other settings, another index, model, reader or judge, other questions.
     """
-    program = default_program(models.chosen_lm) if program is None else program
-    make, label = checked_program(program, settings, models.helping())
     model = models.answering()
+    program = default_program(model) if program is None else program
+    make, label = checked_program(program, settings, models.helping())
     scorer = make_scorer(models, alce=alce)
     question_set = as_questions(questions)
     asked = question_set.asked

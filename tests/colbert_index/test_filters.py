@@ -218,6 +218,14 @@ def test_a_filtered_handle_is_told_apart_narrows_further_and_travels(numbered: C
         bees.where("topic = 'Iron'")
 
 
+@pytest.mark.parametrize("escape", ["number = 7) or (number = 1", "topic = 'Bees' or number = 1) or (1"])
+def test_a_condition_cannot_leave_that_of_the_handle(numbered: ColBERTIndex, escape: str) -> None:
+    bees = numbered.where("topic = 'Bees'")
+    with pytest.raises(PolyqaError, match="a bracket is closed that was not opened"):
+        bees.where(escape)
+    assert {one.metadata["topic"] for one in bees.where("topic = 'Iron' or 1").passages} == {"Bees"}
+
+
 def test_an_index_tells_its_columns(numbered: ColBERTIndex, index: ColBERTIndex, tmp_path: Path) -> None:
     assert numbered.info()["columns"] == {"number": "number", "topic": "text"}
     assert "number (number), topic (text)" in numbered.to_markdown()

@@ -8,6 +8,7 @@ from refusals import told
 
 import polyqa
 from polyqa import costing
+from polyqa.base.errors import PolyqaError
 from polyqa.costing import Estimate, cost
 from polyqa.evaluation.prices import Price
 from polyqa.lm.recorder import recording
@@ -121,3 +122,8 @@ def test_an_estimate_multiplies_one_question() -> None:
 )
 def test_mistakes_are_told(given: dict[str, Any], message: str) -> None:
     assert message in told(cost, **given)
+
+
+def test_no_question_has_no_cost() -> None:
+    with pytest.raises(PolyqaError, match="There is no question to reckon with"):
+        cost(question=[])

@@ -10,6 +10,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.evaluating import run_name
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run
+from polyqa.lesson_files import lessons_home
 from polyqa.metrics.gold import Document, Question, Reading
 
 Evaluate = Callable[..., Run]
@@ -119,3 +120,11 @@ def test_what_has_no_documents_is_refused_before_a_call(
 ) -> None:
     with pytest.raises(PolyqaError, match=message):
         evaluate(program, polyqa.Questions([_mill(*documents)], own_documents=True))
+
+
+def test_a_recording_of_a_local_model_is_asked_by_its_program(tmp_path: Path) -> None:
+    asked = "Who was the architect of Notre-Dame?"
+    sure = Question(id="1", question=asked, readings=(Reading(question=asked, short_answers=("Maurice",)),))
+    models = polyqa.Models(lm=f"recorded/{lessons_home() / 'spanwise.jsonl.gz'}", judge=None)
+    run = polyqa.evaluate(questions=[sure], models=models, folder=tmp_path / "x")
+    assert (run.settings.program, run.records[0].error) == ("spanwise", None)
