@@ -5,7 +5,6 @@ BM25 (bm25s, Lucene's variant, k1 = 1.5, b = 0.75) over the same corpus takes it
 """
 
 import copy
-import json
 import logging
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -50,7 +49,6 @@ class BM25Retriever(Shared, Ranks):
     def save(self, folder: Path) -> None:
         """Write the term statistics into ``folder`` (the passages are not written)."""
         self._model.save(str(folder), show_progress=False)
-        (folder / "polyqa.json").write_text(json.dumps(_SETTINGS) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path, passages: Sequence[Passage]) -> "BM25Retriever":

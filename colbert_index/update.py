@@ -187,7 +187,10 @@ def _write(
         offset += _empty_positions(work, chunk, offset, left)
     with quiet(), quick_codes():
         new = () if added is None else added.passages
-        indexer = _indexer(index, work, location, [*left, *new], chunks + (added is not None))
+        average = index.manifest.tokens / max(1, len(index.positions))
+        count = len(left) + len(new)
+        indexer = make_indexer(work, location, index.settings, count, chunks + (added is not None), average)
+        indexer.num_partitions = len(read_part(work / "centroids.pt"))
         if added is not None:
             with indexer.saver.thread():
                 indexer.saver.save_chunk(chunks, len(left), added.tokens, added.lengths)
@@ -214,13 +217,6 @@ def _empty_positions(work: Path, chunk: int, offset: int, positions: list[Passag
     lengths_path.write_text(json.dumps([n if k else 0 for n, k in zip(lengths, keep.tolist(), strict=True)]))
     metadata_path.write_text(json.dumps({**metadata, "num_embeddings": int(tokens.sum())}))
     return len(lengths)
-
-
-def _indexer(index: ColBERTIndex, work: Path, location: str, positions: list[Passage | None], chunks: int) -> Any:
-    average = index.manifest.tokens / max(1, len(index.positions))
-    indexer = make_indexer(work, location, index.settings, len(positions), chunks, average)
-    indexer.num_partitions = len(read_part(work / "centroids.pt"))
-    return indexer
 
 
 def _copy(old: Path, new: Path, *, whole: bool) -> None:

@@ -46,8 +46,6 @@ class EmbeddedJudge:
 
     def covered(self, question: str, found: Sequence[Claim], wanted: Sequence[Claim]) -> list[bool]:
         """See `judges.Judge.covered`."""
-        if not found or not wanted:
-            return [False] * len(wanted)
         similarity = self._similarity(wanted, found)
         return [
             any(_same(one, other, float(similarity[row, column])) for column, other in enumerate(found))
@@ -65,8 +63,6 @@ class EmbeddedJudge:
 
     def distinct(self, question: str, readings: Sequence[Claim]) -> list[bool]:
         """See `judges.Judge.distinct`."""
-        if not readings:
-            return []
         similarity = self._similarity(readings, readings)
         kept: list[int] = []
         for row, one in enumerate(readings):

@@ -248,16 +248,8 @@ class Grounded(Module):
 
     def _compute(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         judged = [
-            grounded.Judgement(
-                grounded=tuple(one["grounded"]),
-                matched=tuple(one["matched"]),
-                found=tuple(one["found"]),
-                groundable=tuple(one["groundable"]),
-                supported=tuple(one["supported"]),
-                distinct=one["distinct"],
-                repeated=None if one["repeated"] is None else tuple(one["repeated"]),
-            )
-            for one in predictions
+            grounded.Judgement(**dict[str, Any]({k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}))
+            for row in predictions
         ]
         g_recall = grounded.released_grounded_recall if self.released else grounded.grounded_recall
         ratios = {

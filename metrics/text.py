@@ -265,7 +265,7 @@ def split_title(title: str, *, commas: bool = False) -> tuple[str, str]:
     name, bracket, qualifier = title.removesuffix(")").rpartition("(")
     name = name.rstrip()
     if title.endswith(")") and bracket and name and ")" not in qualifier and "\n" not in name:
-        return name, qualifier
+        return name, qualifier.strip()
     match = re.fullmatch(r"(.+?), (.+)", title) if commas else None
     return (match[1], match[2]) if match else (title, "")
 

@@ -71,7 +71,8 @@ class DIVA(DiversifyingProgram):
         """Answer a question (Algorithm 1)."""
         typed, pseudo, passages = yield from self.diversified(question)
         checks = self.verifying(passages, question, pseudo) if passages else []
-        early = self.early_answer(question, passages)
+        shown = {"passages": render_passages(passages), "question": question}
+        early: list[CallTuple] = [(self.clarify, shown, NO_READINGS)] if self.lean and passages else []
         replies = yield from ask_all([*checks, *early])
         verdicts = self.verdicts(replies[: len(checks)], len(pseudo))
         known = [(reply.answer, cite(reply.interpretations, passages)) for reply in replies[len(checks) :]]
@@ -90,11 +91,6 @@ class DIVA(DiversifyingProgram):
         if self.lean:
             return named(replies[0].answered if replies else (), count)
         return [reply.answerable == "Yes" for reply in replies] or [False] * count
-
-    def early_answer(self, question: str, passages: Sequence[Passage]) -> list[CallTuple]:
-        """Return the call for readings and answer that ``lean`` makes before the passages are verified."""
-        inputs = {"passages": render_passages(passages), "question": question}
-        return [(self.clarify, inputs, NO_READINGS)] if self.lean and passages else []
 
     def adapt(self, question: str, passages: Sequence[Passage], useful: bool, known: Sequence[Answer]) -> Steps[Answer]:
         """Return the answer from the passages if they are useful, else the one from memory, which cites nothing.

@@ -103,8 +103,6 @@ class KNNPredict(dspy.Predict):
         if self.k is None or self.encoder is None:
             return allowed
         pool = [demo for demo in allowed if demo.get(self.field)]
-        if not pool:
-            return []
         (similarities,) = self.encoder.similarity([text], [str(demo[self.field]) for demo in pool])
         order = np.argsort(-similarities, kind="stable")[: self.k]
         return [pool[index] for index in sorted(order, key=lambda index: (similarities[index], index))]

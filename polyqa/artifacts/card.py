@@ -170,10 +170,6 @@ class Card(_Part):
         both = {"dev": self.dev_gain, "test": self.test_gain}
         return {name: gain for name, gain in both.items() if gain is not None}
 
-    def describe(self) -> dict[str, Any]:
-        """Return the card as JSON data."""
-        return self.model_dump(mode="json")
-
 
 def check_settings(settings: Mapping[str, Any]) -> None:
     """Check that a card can keep the settings of a program.

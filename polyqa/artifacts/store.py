@@ -41,7 +41,7 @@ class Artifact:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card and the state as JSON data."""
-        return {"card": self.card.describe(), "program": self.state}
+        return {"card": self.card.model_dump(mode="json"), "program": self.state}
 
     def to_markdown(self) -> str:
         """Return the card as Markdown: what was compiled how, and what it brought."""
@@ -170,7 +170,7 @@ def save_artifact(
         README: readme.rstrip() + "\n",
         REPORT: report,
         SCORES: scores,
-        CARD: json.dumps(card.describe(), ensure_ascii=False, indent=1) + "\n",
+        CARD: json.dumps(card.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n",
     }.items():
         if text is None:
             (folder / name).unlink(missing_ok=True)

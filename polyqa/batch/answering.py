@@ -312,6 +312,7 @@ def answer_many(
 
 def unanswered(asked: Sequence[Asked], path: Path) -> list[Asked]:
     """Return the questions that have no answer in a file yet, or failed."""
+    path = path.expanduser()
     begun = _settings_of(path).is_file() and path.is_file()  # what else is wrong with them is told by `answer_many`
     answered = {line["question"] for line in read_lines(path, _line) if not _failed(line)} if begun else set()
     return [one for one in asked if one.question not in answered]

@@ -58,7 +58,11 @@ def read_asked(given: Given) -> list[Asked]:
 
 def _read(given: Any, split: str | None) -> list[Asked]:
     if isinstance(given, str | Path) and Path(given).suffix.lower() == _TEXT:
-        records: Iterable[Record] = _lines(Path(given).expanduser())
+        path = Path(given).expanduser()
+        if split is not None:
+            raise problem(path, f"a text has no splits, so no {split!r}; leave the split out")
+        lines = read_lines(path)
+        records: Iterable[Record] = [Record(f"{path}: line {at}", line) for at, line in lines if line.strip()]
     elif isinstance(given, str | Path):
         records = unnested(records_of(given, split))
     else:
@@ -71,10 +75,6 @@ def _read(given: Any, split: str | None) -> list[Asked]:
     if not found:
         raise PolyqaError(f"There is no question in {given}." if isinstance(given, str | Path) else "Nothing is asked.")
     return list(found.values())
-
-
-def _lines(path: Path) -> list[Record]:
-    return [Record(f"{path}: line {number}", line) for number, line in read_lines(path) if line.strip()]
 
 
 def _asked(record: Record, number: int) -> Asked:

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from polyqa.evaluation.runs import Run
     from polyqa.question_sets import Questions
 
-_NOT_WITH_RECHECK = ("passages", "sets", "format", "split", "limit", "own_documents", "engine")
+_NOT_WITH_RECHECK = (
+    "answers", "passages", "sets", "format", "split", "limit", "seed", "own_documents", "where", "judge", "alce",
+    "engine", "workers", "address",
+)  # fmt: skip
 
 
 @options.takes_language_models("prompt_lm")

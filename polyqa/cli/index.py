@@ -129,7 +129,8 @@ def _name_of(corpus: Path) -> str:
     name = corpus.resolve().name
     file, _, split = name.partition("@")
     stem = file.removesuffix(".gz").removesuffix(".GZ")
-    stem = stem[: -len(suffix)] if (suffix := format_of(Path(file))) and len(stem) > len(suffix) else stem
+    suffix = "" if corpus.is_dir() else format_of(Path(file))
+    stem = stem[: -len(suffix)] if suffix and len(stem) > len(suffix) else stem
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{stem}-{split}" if split else stem).strip("-.") or "index"
 
 

@@ -68,6 +68,7 @@ class _Session:
     def __init__(self, choice: Choice) -> None:
         self.last: Result | None = None
         self.load(choice)
+        self.asked = self.answering  # what gave the last answer
 
     def load(self, choice: Choice) -> None:
         """Load what is to answer from now on; if that fails, what answered before stays."""
@@ -109,6 +110,7 @@ class _Session:
         self.last = None
         result = self.answering.ask(line)
         self.last = chosen(result) if result.asked_back else result
+        self.asked = self.answering
         return self.last
 
     def _do(self, command: str, value: str) -> None:
@@ -118,7 +120,7 @@ class _Session:
                 self.load(replace(choice, program=value) if command == ":program" else replace(choice, index=value))
             say(str(self.answering))
         elif command == ":why" and self.last is not None:
-            show_why(self.last, self.answering.picked(self.last.question))
+            show_why(self.last, self.asked.picked(self.last.question))
         elif command == ":why":
             say("No answer yet: ask a question first.")
         else:

@@ -29,7 +29,7 @@ def show_command(
     ] = None,
     index: options.Index = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all demos, not only the first of each call.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print card and state as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print card and state, or what differs, as JSON.")] = False,
 ) -> None:
     """Show what a program is, what compiling gained, and its prompts; or how two programs differ."""
     from polyqa.artifacts.state import dump_program
@@ -42,12 +42,16 @@ def show_command(
     program = load(artifact, index=index, strict=False)
     if other is not None:
         second = load(other, index=index, strict=False)
+        changes, diff = prompt_changes(program, second), prompt_diff(program, second, most=None if everything else 0)
+        if as_json:
+            show_json({"programs": [artifact, other], "changes": changes, "diff": diff})
+            return
         say(f"{artifact} → {other}\n")
-        _list(prompt_changes(program, second))
-        say("\n" + prompt_diff(program, second, most=None if everything else 0))
+        _list(changes)
+        say("\n" + diff)
         return
     if as_json:
-        show_json({"card": made and made.card.describe(), "program": dump_program(program)})
+        show_json({"card": made and made.card.model_dump(mode="json"), "program": dump_program(program)})
         return
     _head(artifact, made)
     say()

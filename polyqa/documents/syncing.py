@@ -117,7 +117,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     moved: dict[str, Mapping[str, MetadataValue]] = {}
     gone: list[str] = []
     for pid, old in present.items():
-        if pid in rewritten or _stays(str(old.metadata.get("source", "")), as_before):
+        places = accumulate(str(old.metadata.get("source", "")).split("/"), "{}/{}".format)  # folders, then the file
+        if pid in rewritten or not as_before.isdisjoint(places):
             continue
         if pid in at_hand:
             if old.metadata != at_hand[pid].metadata:
@@ -137,12 +138,6 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     stayed = len(present) - len(gone) - len(rewritten) - len(moved)
     summary = documents.summary() if documents else f"read {counted(len(at_hand), 'passage')}"
     return Synced(opened, len(new), len(gone) + len(rewritten), len(moved), stayed, summary)
-
-
-def _stays(source: str, as_before: set[str]) -> bool:
-    """Return whether a file, or a folder in which it lies, is one of those that could not be read, or need not be."""
-    folders = accumulate(source.split("/"), "{}/{}".format)
-    return bool(as_before) and not as_before.isdisjoint(folders)
 
 
 def remember(index: ColBERTIndex, documents: Documents) -> None:

@@ -109,12 +109,8 @@ class Worker:
     def close(self) -> None:
         """End the process."""
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
-                if stream is not None:
-                    with suppress(BrokenPipeError):  # of what it was still to be told
-                        stream.close()
+            with suppress(BrokenPipeError), self._process:  # of what it was still to be told
+                self._process.kill()
             self._process = None
 
 

@@ -136,10 +136,6 @@ class LeanAdapter(dspy.ChatAdapter):
                 return text
         return "\n\n".join(section(name, text) for name, text in texts.items())
 
-    def user_message_output_requirements(self, signature: type[dspy.Signature]) -> str:
-        """Return nothing: the system message has told it, and nothing is repeated."""
-        return ""
-
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """Read a reply.
 

@@ -3,7 +3,7 @@
 A new version of DSPy is checked here first.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dspy
@@ -44,12 +44,7 @@ def forget_oldest(lm: dspy.LM, most: int) -> None:
 
 def forget_reply(lm: dspy.LM, inputs: Mapping[str, Any]) -> None:
     """Have DSPy's cache answer a call no more, in memory and on disk; ``inputs`` as callbacks see them."""
-    for key in _cache_keys(lm, inputs):
-        dspy.cache.put(key, None, IGNORED_CACHE_KEYS)  # to DSPy an entry that is None is none
-
-
-def _cache_keys(lm: dspy.LM, inputs: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     # 4. A public replacement: `dspy.cache.forget(lm, …)`, or the key of a call in its history.
     for asynchronous in (False, True):  # DSPy keeps them apart
         call = prepare(lm, inputs.get("prompt"), inputs.get("messages"), inputs.get("kwargs") or {})
-        yield call.key(lm, asynchronous)
+        dspy.cache.put(call.key(lm, asynchronous), None, IGNORED_CACHE_KEYS)  # to it an entry that is None is none

@@ -26,11 +26,11 @@ class Exchange(Listener):
         self.limit: int | None = None
         # No predictor has read it yet: what is raised then is raised by a reader.
         self.replied = False
-        self._calls: list[Started] = []
+        self.calls: list[Started] = []
 
     def call_started(self, event: Started) -> None:
         """Remember what is asked."""
-        self._calls.append(event)
+        self.calls.append(event)
         self.replied = False
 
     def call_ended(self, event: Ended) -> None:
@@ -46,11 +46,6 @@ class Exchange(Listener):
         """Note that the reply was read."""
         self.replied = self.replied and event.error is not None
 
-    def forget(self) -> None:
-        """Remove the replies of all calls from DSPy's cache, in memory and on disk."""
-        for call in self._calls:
-            forget_reply(call.instance, call.inputs)
-
 
 @contextmanager
 def exchanging() -> Iterator[Exchange]:
@@ -61,7 +56,8 @@ def exchanging() -> Iterator[Exchange]:
             yield exchange
         except Exception as error:
             if exchange.replied or isinstance(error, AdapterParseError):
-                exchange.forget()
+                for call in exchange.calls:
+                    forget_reply(call.instance, call.inputs)
             raise
 
 

@@ -29,6 +29,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from itertools import count
+from os.path import commonprefix
 from pathlib import Path
 from typing import Any, Literal
 
@@ -360,14 +361,8 @@ def _nearness(request: RecordedRequest, other: RecordedRequest) -> tuple[int, bo
     return (
         sum(one == two for one, two in pairs),
         request.settings == other.settings,
-        sum(_same(one, two) for one, two in pairs),
+        sum(len(commonprefix(pair)) for pair in pairs),  # noqa: RUF071 - texts
     )
-
-
-def _same(one: str, two: str) -> int:
-    """Return how many characters two texts begin with that are the same."""
-    differing = (at for at, (a, b) in enumerate(zip(one, two, strict=False)) if a != b)
-    return next(differing, min(len(one), len(two)))
 
 
 def _difference(request: RecordedRequest, other: RecordedRequest) -> str:
@@ -375,7 +370,7 @@ def _difference(request: RecordedRequest, other: RecordedRequest) -> str:
     pairs = enumerate(zip(request.messages, other.messages, strict=False), 1)
     for number, (message, recorded) in pairs:
         if message != recorded:
-            at = _same(message["content"], recorded["content"])
+            at = len(commonprefix([message["content"], recorded["content"]]))  # noqa: RUF071 - texts
             cut = slice(max(0, at - _EXCERPT), at + _EXCERPT)
             return (
                 f"The nearest that is recorded differs in message {number} ({message['role']}), character {at + 1}: "

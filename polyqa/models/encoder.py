@@ -84,11 +84,6 @@ class Encoder(SharedModel):
         rows = self._memory.get([_key(text) for text in texts], texts, lambda missing: list(self._forward(missing)))
         return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
-    def remember(self, texts: Sequence[str], vectors: NDArray[np.floating]) -> None:
-        """Take vectors that were made before, one per text, so that these texts are not encoded again."""
-        known = vectors.astype(np.float32)
-        self._memory.put({_key(text): vector for text, vector in zip(texts, known, strict=True)})
-
     def similarity(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
         """Return the cosine similarities, shape (len(left), len(right)), each in [-1, 1]."""
         if not left or not right:

@@ -89,7 +89,7 @@ class _Header:
             raise ValueError(f"{key!r:.80} has a value of no known type")
         kind, length = self._number("I"), self._counted("Q", _MOST_ITEMS, f"items of {key!r:.80}")
         if kind in _FORMATS:
-            self._skip(length * struct.calcsize(f"<{_FORMATS[kind]}"))
+            self._read(length * struct.calcsize(f"<{_FORMATS[kind]}"))
         elif kind == _STRING:
             for _ in range(length):
                 self._read(self._counted("Q", _LONGEST, "bytes of a text"))
@@ -125,7 +125,3 @@ class _Header:
         if len(data) < size:
             raise ValueError("it ends within its header")
         return data
-
-    def _skip(self, size: int) -> None:
-        if self._file.seek(size, os.SEEK_CUR) > self._size:
-            raise ValueError("it ends within its header")

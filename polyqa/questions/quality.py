@@ -273,7 +273,7 @@ def _asks_by_verb(asked: Asked) -> bool:
         re.match(rf"^How (?:long|much|many|often|far)\b.* {_BE} ", asked.body)
         and last.islower()
         and not PARTICIPLE.fullmatch(last)
-        and re.search(rf"\b{last} (?:\w+ )?{re.escape(asked.answer)}", asked.passage.text)
+        and re.search(rf"\b{re.escape(last)} (?:\w+ )?{re.escape(asked.answer)}", asked.passage.text)
     )
 
 

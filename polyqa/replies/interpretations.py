@@ -75,7 +75,7 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
         raise ValueError(f"not a list of interpretations: {shown(value)}")
     if value and all(isinstance(item, str) for item in value):
         return _of_text("\n".join(value))
-    return _answered(_interpretation(item) for item in value if item is not None)
+    return list(filter(None, (_interpretation(item) for item in value if item is not None)))
 
 
 def clean_readings(readings: Iterable[Interpretation]) -> list[Interpretation]:
@@ -161,7 +161,7 @@ def _rows(text: str) -> list[Interpretation]:
         raise ValueError("no row has an answer")
     if len(rows) > 1 and all(answer.startswith(f"{number}. ") for number, (_, answer) in enumerate(rows, 1)):
         rows = [(question, _NUMBERED.sub("", answer)) for question, answer in rows]
-    return _answered(_reading(question, answer) for question, answer in rows)
+    return list(filter(None, (_reading(question, answer) for question, answer in rows)))
 
 
 def _without_column(answer: str) -> str:
@@ -198,11 +198,7 @@ def _tagged(tags: list[re.Match[str]]) -> list[Interpretation]:
             answers[at] = text
         elif at in answers and (number := re.search(r"\d+", text)):
             cited[at] = number[0]
-    return _answered(_reading(questions[at], answers[at], cited.get(at)) for at in sorted(answers))
-
-
-def _answered(readings: Iterable[Interpretation | None]) -> list[Interpretation]:
-    return [reading for reading in readings if reading is not None]
+    return list(filter(None, (_reading(questions[at], answers[at], cited.get(at)) for at in sorted(answers))))
 
 
 def _reading(question: str, answer: str, pid: str | None = None) -> Interpretation | None:

@@ -180,7 +180,8 @@ def test_holds_in_another_normal_form(text: str, answer: str) -> None:
     ("title", "expected", "with_commas"),
     [
         ("Titanic (1953 film)", ("Titanic", "1953 film"), ("Titanic", "1953 film")),
-        ("Titanic  ( film ) ", ("Titanic", " film "), ("Titanic", " film ")),
+        ("Titanic  ( film ) ", ("Titanic", "film"), ("Titanic", "film")),
+        ("Titanic ( )", ("Titanic", ""), ("Titanic", "")),
         ("Titanic", ("Titanic", ""), ("Titanic", "")),
         ("(500) Days of Summer", ("(500) Days of Summer", ""), ("(500) Days of Summer", "")),
         ("Live (Paris) (album)", ("Live (Paris)", "album"), ("Live (Paris)", "album")),

@@ -35,6 +35,7 @@ GAME = Passage(
 REX = Passage(pid="7", title="Rex II, Duke of Ely", text="The Duke of Ely was born in Ely. His father was Max Moe.")
 HISTORY = Passage(pid="5", title="Company history", text="The company was founded in 2006 by Ida Berg.")
 MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 1961. Although long, it was read.")
+LIMIT = Passage(pid="limit", title="Limit", text="The limit of app[dev is 20 users.")
 SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the login last 12 hours. They end at night.")
 
 
@@ -108,6 +109,7 @@ SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the l
         ("Who was the Duke of Ely's father?", "Max Moe", REX, ""),
         ("Who played The Long Tide?", "Rex Pine", FILM, "has words that do not fit together"),
         ("Who directed the 1961 film The Tide's The Long Tide?", "Jan Hora", FILM, "does not say clearly whom"),
+        ("How many users is the limit of app[dev?", "20", LIMIT, "has words that do not fit together"),
         ("Who won the Cup Final Cup Final?", "Rovers", GAME, "does not say clearly whom or what it is about"),
     ],
 )  # fmt: skip

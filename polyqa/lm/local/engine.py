@@ -72,9 +72,6 @@ class LocalEngine:
         finally:
             reply.cancel()
 
-    def close(self) -> None:
-        """Leave the server running: other language models may share it."""
-
     def dump_state(self) -> dict[str, Any]:
         """Return what `load_state` needs."""
         return {"path": str(self.server.path), "name": self.server.name, **asdict(self.server.settings)}
@@ -128,9 +125,6 @@ class AsyncLocalEngine:
                 self.engine.server.slots.give(slot)
         finally:
             self.engine.free.release()
-
-    async def aclose(self) -> None:
-        """Leave the server running."""
 
     def dump_state(self) -> dict[str, Any]:
         """See `LocalEngine.dump_state`."""

@@ -180,11 +180,13 @@ def test_what_failed_attempts_took_stays_counted(
     assert line["answer"]
 
 
-def test_what_has_an_answer_is_not_asked_again(answer: Answer, tmp_path: Path) -> None:
+def test_what_has_an_answer_is_not_asked_again(answer: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = read_asked(QUESTIONS[:3])
     path = answer(QUESTIONS[:2]).path
     assert [one.question for one in unanswered(asked, path)] == QUESTIONS[2:3]
     assert unanswered(asked, tmp_path) == unanswered(asked, tmp_path / "none.jsonl") == asked
+    monkeypatch.setenv("HOME", str(path.parent))
+    assert unanswered(asked, Path("~") / path.name) == unanswered(asked, path)
 
 
 def test_a_server_that_is_gone_ends_it_and_nothing_is_lost(answer: Answer, tmp_path: Path) -> None:

@@ -328,3 +328,16 @@ def test_the_shipped_index_is_the_same_on_every_processor(monkeypatch: pytest.Mo
 def test_an_index_gets_a_name_that_is_allowed(file: str, name: str, tmp_path: Path) -> None:
     assert _name_of(tmp_path / file) == name
     assert index_path(name).name == name
+
+
+def test_two_versions_of_a_folder_get_indexes_of_their_own(tmp_path: Path) -> None:
+    for folder in (tmp_path / "docs-1.0", tmp_path / "docs-1.1"):
+        folder.mkdir()
+        assert _name_of(folder) == folder.name
+
+
+def test_show_tells_how_two_programs_differ_as_json(printed: Printed) -> None:
+    told = json.loads(printed("show", "rac", "rac-homonyms-local", "--json"))
+    assert told["programs"] == ["rac", "rac-homonyms-local"]
+    assert set(told) == {"programs", "changes", "diff"}
+    assert "clarify" in told["changes"]

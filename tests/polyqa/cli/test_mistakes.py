@@ -97,11 +97,14 @@ MISTAKES = [
     # Who may ask a server, and where many questions are answered.
     ("serve --host 0.0.0.0", "lets other machines ask: set a token"),
     ("serve --token short", "at least 16 characters"),
+    (f"serve --lm openai/m@{NOWHERE} --lm-set timeout=long", "--timeout is a number, not 'long'."),
     ("serve --allow-origin '*'", "is no origin"),
     ("answer asked.txt --out made.jsonl --address auto", "add --engine ray"),
     # Questions, runs, judges and readers.
     ("evaluate --questions missing.json", "missing.json"),
     ("evaluate --questions homonyms/nowhere", "train, dev, test"),
+    ("evaluate --program rac-homonyms-local --recheck --where 1 --seed 3", "leave out --where, --seed"),
+    ("answer asked.txt --out made.jsonl --split dev", "a text has no splits, so no 'dev'"),
     ("evaluate --format xml", "no format 'xml'"),
     ("evaluate --reader /nowhere/reader --judge none", "/nowhere/reader"),
     ("evaluate --judge gpt-4o", "openai/gpt-4o"),

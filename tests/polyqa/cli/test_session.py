@@ -164,6 +164,12 @@ def test_why_shows_how_the_last_answer_came_about(typed: Run) -> None:
     assert "demos of clarify" in out[out.index("1997") :]
 
 
+def test_why_tells_of_what_has_answered_and_not_of_what_is_loaded_now(typed: Run) -> None:
+    code, out, err = typed([TITANIC, ":program closed-book", ":why"], "--program", "rac-homonyms-local")
+    assert code == 0, err
+    assert "demos of clarify" in out[out.index("1997") :]
+
+
 def test_help_lists_the_commands_and_so_does_one_that_is_none(typed: Run) -> None:
     _, out, _ = typed([":help", ":nonsense"], "--program", "closed-book")
     assert "There is no :nonsense." in out
