@@ -40,7 +40,7 @@ from polyqa.questions.namesakes import AskedOfNamesakes, ask_namesakes, namesake
 from polyqa.questions.training_set import (
     TRUSTED,
     Trust,
-    independent_groups,
+    connected,
     pick_passages,
     split_questions,
     training_questions,
@@ -392,7 +392,7 @@ def _expected(passages: Sequence[Passage], models: Models, out: Path, budget: Bu
 
 def _split(source: _Source, seed: int, out: Path | None) -> Sets:
     """Split questions in three; ``out`` is where the generated ones were written down."""
-    groups = independent_groups(source.questions)
+    groups = len(connected(source.questions))
     if groups < _PARTS:
         where = "" if out is None else f" ({out / QUESTIONS}; {out / DROPPED} says why others were not used)"
         n = len(source.questions)

@@ -44,11 +44,6 @@ _SUMS = ("calls", "input_tokens", "output_tokens", "seconds")
 _ELSEWHERE = "Choose another file, or have this one replaced (--overwrite)."
 
 
-def default_at_once(lm: dspy.LM) -> int:
-    """Return how many questions are under way at once: 4 of the embedded engine, which shares this machine, else 32."""
-    return 4 if lm.model == MODEL_NAME else 32
-
-
 @dataclass(frozen=True)
 class Batch:
     """How many questions are answered.
@@ -56,7 +51,7 @@ class Batch:
     Attributes
     ----------
     at_once
-        How many are under way at once, on Ray in each worker: `default_at_once` if not given.
+        How many are under way at once, on Ray in each worker: 32 if not given, and 4 of the embedded engine.
     max_calls
         Upper limit on LM calls, counted across stopped commands: no question begins that might exceed it.
     ray
@@ -288,7 +283,7 @@ def answer_many(
             return outcome.failure
 
         if left:
-            each = batch.at_once or default_at_once(lm)
+            each = batch.at_once or (4 if lm.model == MODEL_NAME else 32)  # the engine shares this machine
             at_once = each * (ray.workers if ray else 1)
             with ExitStack() as running, bar_of_answers(len(ids), price) as show:
                 work: Callable[[Asked], Awaitable[dict[str, Any]]] = here

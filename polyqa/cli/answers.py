@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from polyqa.asking import Result
 
-_QUOTED = 240  # characters of a sentence that are quoted
 Picked = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
@@ -79,20 +78,11 @@ def _readings(result: "Result") -> "Table":
 
 def _quote(text: str, answer: str) -> str:
     """Return the sentence that holds an answer, or its part around it; empty if none does."""
-    from polyqa.metrics.text import sentence_at
+    from polyqa.metrics.text import around, sentence_at
     from polyqa.reports.marks import places
 
-    if not (found := places(text, answer)):
-        return ""
-    start, end = found[0]
-    sentence = sentence_at(text, start)
-    before, after = text[sentence.start : start], text[end : max(end, sentence.end)]
-    if len(before) + len(after) > (room := max(0, _QUOTED - (end - start))):
-        shown = min(len(before), max(room // 2, room - len(after)))
-        before = f"…{before[len(before) - shown :].partition(' ')[2]}" if shown < len(before) else before
-        rest = room - shown
-        after = f"{after[:rest].rpartition(' ')[0]} …" if rest < len(after) else after
-    return " ".join(f"{before}{text[start:end]}{after}".split())
+    found = places(text, answer)
+    return around(sentence_at(text, found[0][0]), found[0][0]) if found else ""
 
 
 def _passages(result: "Result") -> "Table":

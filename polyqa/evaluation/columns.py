@@ -62,14 +62,11 @@ def _micro(part: Array, whole: Array) -> Array:
     return part.sum(-1) / whole.sum(-1)
 
 
-def _harmonic(precision: Array, recall: Array) -> Array:
-    total = precision + recall
-    return np.where(total > 0, 2 * precision * recall / np.where(total > 0, total, 1.0), 0.0)
-
-
 def _g_f1(p_part: Array, p_whole: Array, r_part: Array, r_whole: Array) -> Array:
     # Without any interpretation there is no precision, and without any grounded reading no recall.
-    return _harmonic(np.nan_to_num(_ratio(p_part, p_whole)), np.nan_to_num(_ratio(r_part, r_whole)))
+    precision, recall = np.nan_to_num(_ratio(p_part, p_whole)), np.nan_to_num(_ratio(r_part, r_whole))
+    total = precision + recall
+    return np.where(total > 0, 2 * precision * recall / np.where(total > 0, total, 1.0), 0.0)
 
 
 def _weighted(values: Array, weights: Array) -> Array:

@@ -1,6 +1,6 @@
 """Compares two runs question by question."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -119,9 +119,6 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None) -> Comparison:
     if chosen not in metrics:
         raise PolyqaError(f"There is no metric {headline!r} in both runs; there are {', '.join(metrics)}.")
 
-    def groups(key: Callable[[Record], Any]) -> dict[str, Difference]:
-        return _groups(chosen, scores[chosen], [key(record) for record, _ in pairs])
-
     return Comparison(
         a=a.name,
         b=b.name,
@@ -131,8 +128,8 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None) -> Comparison:
         only_b=len(b.records) - len(pairs),
         metrics=metrics,
         headline=chosen,
-        by_ambiguity=groups(lambda record: record.ambiguity),
-        by_readings=groups(lambda record: record.gold_readings),
+        by_ambiguity=_groups(chosen, scores[chosen], [record.ambiguity for record, _ in pairs]),
+        by_readings=_groups(chosen, scores[chosen], [record.gold_readings for record, _ in pairs]),
     )
 
 

@@ -93,11 +93,6 @@ class Record(BaseModel):
             **fields,
         )
 
-    @property
-    def output(self) -> Output:
-        """What is scored."""
-        return Output(self.answer, self.interpretations, self.passages, self.universe, self.sources)
-
     def value(self, name: str) -> float:
         """Return a score, or a cost, by name; NaN if the question has none."""
         if name == "failed":

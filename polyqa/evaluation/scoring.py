@@ -18,9 +18,8 @@ from polyqa.metrics.gold import Question
 from polyqa.metrics.judges import Judge, judge_readings
 from polyqa.metrics.long_form import LongFormScore, score_long_answers
 from polyqa.metrics.mrecall import mrecall
-from polyqa.metrics.optimizing import f1_of_readings
+from polyqa.metrics.optimizing import f1_of_readings, short_answers
 from polyqa.metrics.strict_exact_match import strict_exact_match, wrong_answers_told
-from polyqa.metrics.text import several
 from polyqa.models import SpanReader
 
 SUFFICIENT = 5  # VERDICT's Sufficient%: from how many distinct readings on
@@ -148,7 +147,7 @@ def _by_name(score: LongFormScore) -> dict[str, float]:
 
 def _short_form(question: Question, output: Output) -> dict[str, float]:
     found = output.interpretations
-    short = [answer for one in found for answer in several(one.answer) or [one.answer]]
+    short = short_answers(found)
     scores = {"readings": float(len(found)), "f1_answer": f1_of_readings(found, question)}
     own = answer_f1(short, question.answers)
     if own:
@@ -166,7 +165,7 @@ def _conflicting(question: Question, output: Output) -> dict[str, float]:
     if not (question.wrong_answers or question.documents):
         return {}
     found, answers, wrong = output.interpretations, question.answers, question.wrong_answers
-    told = [answer for one in found for answer in several(one.answer) or [one.answer]] or [output.answer or ""]
+    told = short_answers(found) or [output.answer or ""]
     pids = [one.pid for one in found if one.pid]
     scores = {
         "strict_exact_match": strict_exact_match(told, answers, wrong),

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,14 +29,6 @@ _MINIBATCH = 35  # of MIPROv2, if the recipe says nothing else
 _LONGEST = 200  # characters of what a demo asks
 
 
-@dataclass(frozen=True)
-class Scored:
-    """What an optimizer saw of a candidate: its score on each question, and the calls that went out for them."""
-
-    scores: Mapping[str, float]
-    spent: int
-
-
 class Moments(BaseCallback):
     """Keeps how many calls had gone out when a candidate was first scored, or something else was first reached.
 
@@ -49,7 +41,8 @@ class Moments(BaseCallback):
         self._counter = counter
         self._calls: dict[str, int] = _read(work / _CALLS)
         self._scored: dict[str, dict[str, Any]] = _read(work / _SCORED)
-        self._rejected: dict[str, dict[str, Any]] = _read(work / _REJECTED)
+        # GEPA's, each with parent, instructions, n, old, new and calls.
+        self.rejected: dict[str, dict[str, Any]] = _read(work / _REJECTED)
         self._scoring: dict[str, tuple[str, int]] = {}
         self._proposal: dict[str, Any] = {}
 
@@ -64,15 +57,9 @@ class Moments(BaseCallback):
         """Return the calls until a program had been scored on n questions; those until now if that was not noticed."""
         return self._calls.get(_key(program, n), self._counter.made)
 
-    def scored(self, program: dspy.Module, n: int) -> Scored | None:
-        """Return what was seen of a program that was scored on n questions, if that was noticed."""
-        seen = self._scored.get(_key(program, n))
-        return None if seen is None else Scored(**seen)
-
-    @property
-    def rejected(self) -> Iterable[Mapping[str, Any]]:
-        """GEPA's rejected proposals: ``parent``, ``instructions``, ``n``, ``old``, ``new``, ``calls``."""
-        return self._rejected.values()
+    def scored(self, program: dspy.Module, n: int) -> dict[str, Any] | None:
+        """Return a program's ``scores`` on n questions, and the calls ``spent`` on them, if that was noticed."""
+        return self._scored.get(_key(program, n))
 
     def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Note what is scored."""
@@ -107,8 +94,8 @@ class Moments(BaseCallback):
         """Keep a rejected proposal; an iteration that a stopped compilation repeats is kept once."""
         if self._proposal.keys() >= {"n", "instructions"}:
             scores = {"old": event["old_score"], "new": event["new_score"], "calls": self._counter.made}
-            self._rejected[str(event["iteration"])] = {**self._proposal, **scores}
-            _write(self.work / _REJECTED, self._rejected)
+            self.rejected[str(event["iteration"])] = {**self._proposal, **scores}
+            _write(self.work / _REJECTED, self.rejected)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -183,7 +170,7 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
                 n=one.n,
                 on="train" if plan.recipe.optimizer in _ON_TRAIN else "dev",
                 calls=moments.calls_at(one.program, one.n),
-                spent=scored.spent if scored else 0,
+                spent=scored["spent"] if scored else 0,
             )
         )
     # The optimizer returns one of them, the best; of several that are the same, the first is as good.
@@ -201,7 +188,7 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
     write_trials(done.with_suffix(SUFFIX), [*trials, *_rejected(trials, moments)])
 
 
-def _note(trial: Trial, best: Trial, kept: bool, seen: Sequence[Scored | None]) -> str:
+def _note(trial: Trial, best: Trial, kept: bool, seen: Sequence[dict[str, Any] | None]) -> str:
     """Return why a candidate was kept or dropped: what the optimizer compared, question by question where it is known.
 
     Candidates have no numbers here: those of a chain are counted through later.
@@ -216,10 +203,10 @@ def _note(trial: Trial, best: Trial, kept: bool, seen: Sequence[Scored | None]) 
     told = f"dropped: {100 * (trial.score or 0):.1f}, the best {100 * (best.score or 0):.1f}"
     if trial.score == best.score:
         told = "dropped: as good as the one that was kept, which came first"
-    if own is None or other is None or own.scores.keys() != other.scores.keys():
+    if own is None or other is None or own["scores"].keys() != other["scores"].keys():
         return told
-    won = sum(own.scores[name] > other.scores[name] for name in own.scores)
-    lost = sum(own.scores[name] < other.scores[name] for name in own.scores)
+    won = sum(own["scores"][name] > other["scores"][name] for name in own["scores"])
+    lost = sum(own["scores"][name] < other["scores"][name] for name in own["scores"])
     return f"{told}; better on {counted(won, 'question')}, worse on {lost}"
 
 
@@ -237,7 +224,7 @@ def _rejected(trials: Sequence[Trial], moments: Moments) -> list[Trial]:
             calls=one["calls"],
             note=f"rejected: {one['new']:.2f} of {one['n']} on its minibatch, its parent {one['old']:.2f}",
         )
-        for number, one in enumerate(moments.rejected, len(trials))
+        for number, one in enumerate(moments.rejected.values(), len(trials))
     ]
 
 

@@ -486,7 +486,7 @@ def split_questions(
     PolyqaError
         If all questions hang together by their passages, so that there is nothing to split.
     """
-    groups = _connected(questions)
+    groups = connected(questions)
     random.Random(seed).shuffle(groups)
     if len(groups) < 2:
         raise PolyqaError(f"{len(questions)} questions about the same passages cannot be split; give more questions.")
@@ -501,12 +501,8 @@ def split_questions(
     )
 
 
-def independent_groups(questions: Sequence[Question]) -> int:
-    """Return in how many parts questions can be split at most, if those about the same passages stay together."""
-    return len(_connected(questions))
-
-
-def _connected(questions: Sequence[Question]) -> list[list[Question]]:
+def connected(questions: Sequence[Question]) -> list[list[Question]]:
+    """Return the parts that questions can be split into, where those about the same passages stay together."""
     home: dict[str, int] = {}
     groups: dict[int, list[Question]] = {}
     for number, question in enumerate(questions):

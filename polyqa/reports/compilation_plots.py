@@ -33,7 +33,7 @@ def draw_trials(scored: Sequence[Trial], metric: str) -> "Figure":
         of_set = [trial for trial in scored if trial.on == on]
         most = max((trial.n for trial in of_set), default=0)
         for kept in (False, True):
-            points = [(trial.calls, _percent(trial), trial.n) for trial in of_set if trial.kept is kept]
+            points = [(trial.calls, 100 * (trial.score or 0.0), trial.n) for trial in of_set if trial.kept is kept]
             if not points:
                 continue
             if kept:
@@ -46,7 +46,7 @@ def draw_trials(scored: Sequence[Trial], metric: str) -> "Figure":
                 axes.plot(x, y, mark, color=face, markeredgecolor=edge, alpha=1.0 if n == most else 0.4, zorder=2)
     for trial in scored:
         if trial.kept:
-            place = (trial.calls, _percent(trial))
+            place = (trial.calls, 100 * (trial.score or 0.0))
             axes.annotate(str(trial.number), place, xytext=(5, 5), textcoords="offset points", fontsize="small")
     middle = sum(axes.get_ylim()) / 2
     span = max(axes.get_ylim()[1] - middle, 2.0)
@@ -56,7 +56,3 @@ def draw_trials(scored: Sequence[Trial], metric: str) -> "Figure":
     axes.set_ylabel(f"{metric}, mean per question")
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize="small")
     return figure
-
-
-def _percent(trial: Trial) -> float:
-    return 100 * (trial.score or 0.0)

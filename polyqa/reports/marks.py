@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 from polyqa.metrics.text import SIGNS, UNSPACED, several, without_marks
 
@@ -37,15 +36,15 @@ def cited(answer: str, passages: int) -> set[int]:
     return {number for piece in pieces(answer, passages) if isinstance(piece, tuple) for number in piece}
 
 
-def places(text: str, answer: str) -> list[tuple[int, int]]:
-    """Return where the answers of a short answer stand in a text, word for word without case and marks.
+def places(text: str, *answers: str) -> list[tuple[int, int]]:
+    """Return where short answers, or the several answers in one, stand in a text, word for word without case and marks.
 
     The rule is that of `polyqa.programs.citation`, which picks the passage: what it holds to stand there has a place.
 
     Returns
     -------
     list of tuple of int
-        Start and end in characters, in order, without overlaps.
+        Start and end in characters, in order; those that overlap are one.
 
     >>> text = "Titanic premiered on 1 November, 1997; the film of 1953 did not."
     >>> [text[start:end] for start, end in places(text, "1953; 1 November 1997")]
@@ -53,19 +52,14 @@ def places(text: str, answer: str) -> list[tuple[int, int]]:
     """
     words = [(word, *match.span()) for match in _WORD.finditer(text) for word in without_marks(match[0]).split()]
     read = [word for word, _, _ in words]
-    spans = []
-    for part in several(answer):
+    spans: list[tuple[int, int]] = []
+    for part in (part for answer in answers for part in several(answer)):
         wanted = without_marks(part).split()
         spans += [
             (words[at][1], words[at + len(wanted) - 1][2])
             for at in range(len(words) - len(wanted) + 1)
             if read[at : at + len(wanted)] == wanted
         ]
-    return _apart(spans)
-
-
-def _apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return spans in order; those that overlap become one."""
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if joined and start < joined[-1][1]:
@@ -73,11 +67,6 @@ def _apart(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             joined.append((start, end))
     return joined
-
-
-def all_places(text: str, answers: Iterable[str]) -> list[tuple[int, int]]:
-    """Return where any of some short answers stand, see `places`."""
-    return _apart(span for spans in map(partial(places, text), answers) for span in spans)
 
 
 def excerpt(text: str, spans: Iterable[tuple[int, int]]) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from polyqa.base.values import Passage, Sources
 from polyqa.extractive import MODEL_NAME
 from polyqa.programs.tree import ClarificationNode
 
-from .marks import all_places, cited, excerpt, pieces
+from .marks import cited, excerpt, pieces, places
 
 if TYPE_CHECKING:
     from polyqa.asking import Result
@@ -81,7 +81,7 @@ def _evidence(result: "Result") -> Iterator[tuple[int, Passage, list[tuple[str, 
 
 def _marked(text: str, answers: Sequence[str]) -> list[tuple[str, bool]]:
     """Return a text, or the part of a long one that matters, in parts, and whether each is an answer."""
-    spans = all_places(text, answers)
+    spans = places(text, *answers)
     start, end = excerpt(text, spans)
     parts = [("… ", False)] if start else []
     at = start

@@ -7,7 +7,7 @@ from typing import Any
 from polyqa.asking import Result
 from polyqa.lm.recorder import Call
 from polyqa.metrics.text import sentences
-from polyqa.reports.marks import all_places, pieces, places
+from polyqa.reports.marks import pieces, places
 from polyqa.reports.readings import opening, sure, titles_of
 from polyqa.reports.result import cautions, cited_numbers
 from polyqa.reports.why import stages
@@ -86,7 +86,7 @@ def _parts(text: str, answers: Mapping[int, str]) -> list[dict[str, Any]]:
     by_reading = {number: places(text, answer) for number, answer in answers.items()}
     parts: list[dict[str, Any]] = []
     at = 0
-    for start, end in all_places(text, answers.values()):
+    for start, end in places(text, *answers.values()):
         marked = [number for number, spans in by_reading.items() if any(s < end and start < e for s, e in spans)]
         parts += [{"text": text[at:start], "mark": False}, {"text": text[start:end], "mark": True, "readings": marked}]
         at = end

@@ -204,7 +204,7 @@ def test_our_own_predictions_get_the_same_scores_again(kind: str, scorer: Scorer
     path.write_text("".join(map(line_of, first)), encoding="utf-8")
     second = score_outputs(read_outputs(path), asked, scorer)
     assert [one.scores for one in second] == [pytest.approx(one.scores) for one in first]
-    assert [one.output.interpretations for one in second] == [one.output.interpretations for one in first]
+    assert [one.interpretations for one in second] == [one.interpretations for one in first]
     assert [one.answer for one in second] == [one.answer for one in first]
     assert [one.error is None for one in second] == [True] * 4 + [False]
     assert repr(summarize(second)) == repr(summarize(first))  # equal, and NaN where NaN is

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.metrics.text import holds, several, without_marks
-from polyqa.reports.marks import all_places, excerpt, places
+from polyqa.reports.marks import excerpt, places
 
 TEXTS = st.text(alphabet=st.sampled_from("abAB12 .,;-–’'()_İßΣé\n"), max_size=40) | st.text(max_size=40)
 
@@ -19,7 +19,7 @@ def test_an_answer_has_a_place_where_the_passage_holds_it(text: str, answer: str
 @given(TEXTS, st.lists(TEXTS, max_size=4))
 def test_places_are_apart_in_order_and_within_the_text(text: str, answers: list[str]) -> None:
     at = 0
-    for start, end in all_places(text, answers):
+    for start, end in places(text, *answers):
         assert at <= start < end <= len(text)
         at = end
 
