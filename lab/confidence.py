@@ -128,8 +128,12 @@ def read(path: Path) -> list[Told]:
     return told
 
 
-def fit_readings(told: Sequence[Told]) -> tuple[NDArray[np.float64], float]:
-    """Return weights and bias of the logistic regression over the readings, in which each corpus counts as much."""
+def fit_readings(told: Sequence[Told], *, bias_alone: bool = False) -> tuple[NDArray[np.float64], float]:
+    """Return weights and bias of the logistic regression over the readings, in which each corpus counts as much.
+
+    With ``bias_alone`` the weights are those of `polyqa.confidence`.
+    """
+    from scipy.optimize import brentq
     from sklearn.linear_model import LogisticRegression
 
     rows, right = np.concatenate([one.signs for one in told]), np.concatenate([one.right for one in told])
@@ -137,6 +141,13 @@ def fit_readings(told: Sequence[Told]) -> tuple[NDArray[np.float64], float]:
     scale = rows.std(axis=0) + 1e-9
     counts = Counter(names)
     weights = [len(names) / len(counts) / counts[name] for name in names]
+    if bias_alone:  # likeliest where as many are right as is said
+        shipped = np.array([*WEIGHTS.values()])
+
+        def too_many(bias: float) -> float:
+            return float(np.dot(weights, 1 / (1 + np.exp(-(rows @ shipped + bias))) - right))
+
+        return shipped, float(brentq(too_many, -20, 20))
     model = LogisticRegression(C=1.0).fit(rows / scale, right, weights)
     return model.coef_[0] / scale, float(model.intercept_[0])
 
@@ -188,6 +199,7 @@ def row(name: str, judged: Sequence[Told], least: float) -> list[str]:
 def fit(
     lines: Annotated[Path, typer.Argument(help="What `collect` wrote.")],
     plot: Annotated[Path | None, typer.Option(help="Draw the risk-coverage curve.")] = None,
+    bias_alone: Annotated[bool, typer.Option("--bias-alone", help="Keep the weights that polyqa has.")] = False,
     json_file: JsonFile = None,
 ) -> None:
     """Fit the weights, each corpus left out once, then on all of them."""
@@ -197,12 +209,12 @@ def fit(
     judged, rows = [], []
     for name in names:
         others = [one for one in told if one.corpus != name]
-        weights, bias = fit_readings(others)
+        weights, bias = fit_readings(others, bias_alone=bias_alone)
         least = least_of(judge(others, weights, bias))
         here = judge([one for one in told if one.corpus == name], weights, bias)
         judged += here
         rows.append(row(name, here, least))
-    weights, bias = fit_readings(told)
+    weights, bias = fit_readings(told, bias_alone=bias_alone)
     least = least_of(judge(told, weights, bias))
     rows.append(row("all, fitted on all", judge(told, weights, bias), least))
     values = {"bias": bias, **dict(zip(FEATURES, weights.tolist(), strict=True)), "least": least}

@@ -26,9 +26,9 @@ from polyqa.programs.sources import disagreements
 from polyqa.replies.long_answers import tells_nothing
 
 from .asking_back import Clarification, answer_of, choice_of, clarification
-from .confidence import confidence
+from .confidence import BIAS, BIAS_OF_A_MODEL, confidence
 from .language_models import Models, shared_reader
-from .less_certain import doubtful, told_apart, too_doubtful
+from .less_certain import TOLD, TOLD_OF_A_MODEL, doubtful, told_apart, too_doubtful
 from .loading import checked_program, default_program, index_of, warm_up
 from .spelling import AsRead, as_read
 from .standing import CLOSEST, LEAST, SURE, Standing, standing_of, unanswered, unsure
@@ -397,14 +397,17 @@ def _weighed(result: Result, program: dspy.Module, least: float | None, told: Se
     if index is None and not passages:  # from memory, as such programs do
         known = readings or not tells_nothing(result.answer, result.question)
         return replace(result, confidence=[None] * len(readings), standing="answered" if known else "unanswered")
-    sure = confidence(result.question, readings, passages, shared_reader()) if told is None else list(told)
+    bias, least_told = BIAS, TOLD
+    if told is None and result.lm != MODEL_NAME:
+        bias, least_told = BIAS_OF_A_MODEL, TOLD_OF_A_MODEL
+    sure = list(told or confidence(result.question, readings, passages, shared_reader(), bias))
     if least is None:
         least = LEAST if result.lm == MODEL_NAME else 0.0
     quotes = result.lm == MODEL_NAME and asks_yes_or_no(result.question)
     standing = "unanswered" if quotes else standing_of(sure, least)
     result = replace(result, confidence=sure, standing=standing)
     if standing == "answered":
-        return _apart(result, program)
+        return _apart(result, program, too_doubtful(sure, least_told))
     if standing == "unsure":
         return replace(result, answer=unsure(readings, passages, result.answer))
     if not passages:  # VERDICT reports those of its readings alone
@@ -420,11 +423,10 @@ def _weighed(result: Result, program: dspy.Module, least: float | None, told: Se
     return replace(_keeping(result, program, []), answer=said, passages=passages)
 
 
-def _apart(result: Result, program: dspy.Module) -> Result:
+def _apart(result: Result, program: dspy.Module, untold: Sequence[int]) -> Result:
     """Return a result whose answer tells each reading, and doubtful ones, which are none of the result's, last."""
     readings, doubted = result.interpretations, doubtful(result.confidence)
     body = result.answer.removesuffix(disagreements(readings, result.sources)).rstrip()
-    untold = too_doubtful(result.confidence)
     sure = [place for place, confident in enumerate(result.confidence) if confident and confident >= SURE]
     answer, staying = told_apart(result.question, body, readings, doubted, result.passages, untold, sure)
     kept = result if len(staying) == len(readings) else _keeping(result, program, staying)

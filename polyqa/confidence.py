@@ -24,6 +24,8 @@ _SAYS_YES_OR_NO = re.compile(r"(?:yes|no)\b", re.I)
 BIAS = -1.888
 WEIGHTS = {"asked": 0.292, "missing": -0.97, "worded": 2.207}
 """Of the logistic regression from `Signs` to whether a reading is right; `lab/confidence.py` fits them."""
+BIAS_OF_A_MODEL = -0.847
+"""The same for what a language model tells: that it does is a sign of its own, and makes the odds 2.7 times as high."""
 UNSEEN = 0.2
 """Of an answer that its passage does not have: of 33 of a small language model seven were right, see `lab/log.md`."""
 
@@ -48,17 +50,20 @@ class Signs:
     missing: int
     worded: float
 
-    @property
-    def probability(self) -> float:
-        """How likely the reading is right, by the fitted curve."""
-        odds = BIAS + sum(weight * getattr(self, name) for name, weight in WEIGHTS.items())
+    def probability(self, bias: float) -> float:
+        """Return how likely the reading is right, by the fitted curve."""
+        odds = bias + sum(weight * getattr(self, name) for name, weight in WEIGHTS.items())
         return 1 / (1 + exp(-odds))
 
 
 def confidence(
-    question: str, readings: Sequence[Interpretation], passages: Sequence[Passage], reader: SpanReader
+    question: str,
+    readings: Sequence[Interpretation],
+    passages: Sequence[Passage],
+    reader: SpanReader,
+    bias: float = BIAS,
 ) -> list[float | None]:
-    """Return how likely each reading is right, in [0, 1].
+    """Return how likely each reading is right, in [0, 1], by the ``bias`` of what has told it.
 
     ``None`` for one that the reader cannot judge: it cites no passage, or its answer stands in the passage in other
     words. One of which the passage does not have the figures or most of the words gets `UNSEEN`. Of the "Yes" or "No"
@@ -66,7 +71,7 @@ def confidence(
     """
     texts = {passage.pid: passage.indexed_text for passage in passages}
     return [
-        sign.probability if sign else _unread(reading.answer, texts.get(reading.pid or "", ""))
+        sign.probability(bias) if sign else _unread(reading.answer, texts.get(reading.pid or "", ""))
         for reading, sign in zip(readings, signs(question, readings, passages, reader), strict=True)
     ]
 

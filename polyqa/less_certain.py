@@ -17,8 +17,11 @@ from polyqa.programs.citation import LESS_CERTAIN, has_marks, with_marks
 from polyqa.reports.marks import places
 
 _SHARE = 0.5  # of the surest reading's confidence
-_TOLD = 0.05
-"""From which confidence on a doubtful reading is told: of 314 below, over three sets, 6 were right (`lab/log.md`)."""
+TOLD, TOLD_OF_A_MODEL = 0.05, 0.12
+"""From which confidence on a doubtful reading is told: of 314 below, over three sets, 6 were right (`lab/log.md`).
+
+The second is of what a language model tells and the embedded reader judges, see `polyqa.confidence.BIAS_OF_A_MODEL`.
+"""
 _LONGEST = 60  # words of a sentence; longer ones of web pages are mostly menus
 _LATE_MARK = re.compile(r"([.!?]+)((?:\s*\[\d+(?:, ?\d+)*\])+)")  # "In 1997. [1]"; it would go with the next sentence
 _LINE = re.compile(r"\S[^\n]*")
@@ -43,13 +46,13 @@ def doubtful(confidence: Sequence[float | None]) -> list[int]:
     return [place for _, place in sorted(places)]
 
 
-def too_doubtful(confidence: Sequence[float | None]) -> list[int]:
+def too_doubtful(confidence: Sequence[float | None], least: float = TOLD) -> list[int]:
     """Return the places of the readings that are not told at all.
 
     >>> too_doubtful([0.9, 0.04, 0.3, None])
     [1]
     """
-    return [place for place, sure in enumerate(confidence) if sure is not None and sure < _TOLD]
+    return [place for place, sure in enumerate(confidence) if sure is not None and sure < least]
 
 
 def told_apart(
@@ -72,7 +75,7 @@ def told_apart(
 
     A ``sure`` reading that no sentence tells, not even in other words, is told behind the others by the sentence of its
     passage that has its answer: small language models find several readings, and write about the first. An answer that
-    tells no reading that stays gets all of them.
+    tells no reading that stays gets all that passages say.
     """
     main, _, less = _LATE_MARK.sub(r"\2\1", answer).partition(LESS_CERTAIN)
     long = _LongAnswer(question, main, less, readings, passages)
@@ -171,7 +174,7 @@ class _LongAnswer:
     ) -> list[_Part]:
         """Return sentences for the readings that what is ``said``, or else the whole answer, does not tell.
 
-        A yes or a no stands in no passage, and if nothing is told, what no passage says is, too.
+        A yes or a no stands in no passage. What no passage says is told only if nothing else is left of the answer.
         """
         said = self.parts if said is None else said
         nothing = not any(part.tells for part in said)
@@ -181,7 +184,7 @@ class _LongAnswer:
             answer = self.readings[place].answer
             told = (place in part.tells or says(part.text, answer) for part in [*said, *added])
             if (nothing or place in sure) and not any(told) and place not in self._tells(self.less):
-                text = self._of_passage(place) if nothing else self._evidence(place)
+                text = self._evidence(place) or ("" if said else statement(self.readings[place]))
                 added += [_Part(gap, text, self._tells(text))] * bool(text)
         return added
 
@@ -191,10 +194,6 @@ class _LongAnswer:
     def _passage(self, tells: Collection[int]) -> PromptPassage | None:
         """Return the passage of the first reading that a sentence tells."""
         return self.cited.get(self.readings[min(tells)].pid or "") if tells else None
-
-    def _of_passage(self, place: int) -> str:
-        """Return the sentence of a passage that gives a reading's answer, or else the reading itself."""
-        return self._evidence(place) or statement(self.readings[place])
 
     def _evidence(self, place: int) -> str:
         """Return the sentence of a passage that gives a reading's answer, nothing if none does."""

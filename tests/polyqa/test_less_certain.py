@@ -74,15 +74,20 @@ def test_why_names_what_was_dropped(jaguar: tuple[Result, Any]) -> None:
         assert (item.source, item.kept) == (3, False)
 
 
-def test_a_language_model_s_sentence_moves_before_what_it_doubts_itself() -> None:
+def test_what_a_language_model_doubts_itself_stands_behind_what_moves() -> None:
+    told = f"James Cameron did. Jean Negulesco did.\n\n{LESS_CERTAIN} Kate Winslet sang."
+    said, staying = apart(told, CAMERON, NEGULESCO)
+    assert said == f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco did. Kate Winslet sang."
     lm = polyqa.recorded(lessons_home() / "spanwise.jsonl.gz")
-    result = polyqa.ask("Who was the architect of Notre-Dame?", program="spanwise", lm=lm)
+    asked = "Which state was the thirty-sixth to approve the Twenty-first Amendment, which repealed Prohibition in the "
+    asked += "United States?"
+    result = polyqa.ask(asked, program="spanwise", lm=lm)
+    assert ([one.answer for one in result.interpretations], staying) == (["Utah"], [0])
+    assert [one.answer for one in result.doubtful] == ["Tennessee"]
+    assert len(result.confidence) == len(result.extra["probabilities"]) == 1
     sure, _, less = result.cited_answer.partition(f"\n\n{LESS_CERTAIN} ")
-    assert [reading.answer for reading in result.doubtful] == ["Bishop Maurice de Sully"]
-    assert len(result.interpretations) == len(result.confidence) == len(result.extra["probabilities"]) == 1
-    assert "Sully" not in sure
-    assert less.startswith("Notre-Dame de Paris: Bishop Maurice de Sully had the cathedral of Notre-Dame begun in 1163")
-    assert less.endswith("the University of Notre Dame [2].")
+    assert "Tennessee" not in sure
+    assert less.startswith("Nineteenth Amendment to the United States Constitution: Tennessee became the thirty-sixth")
 
 
 def test_what_speaks_to_a_language_model_in_a_title_is_not_told() -> None:
@@ -275,6 +280,16 @@ def test_what_the_answer_left_out_is_told_once_and_not_with_a_menu() -> None:
 def test_a_sure_reading_that_the_answer_forgets_is_told_by_its_passage(told: str, expected: str) -> None:
     readings, passages = [CAMERON, NEGULESCO, NEGULESCO], [FILM, OLDER]
     assert told_apart("Who directed Titanic?", told, readings, [], passages, sure=[0, 1, 2]) == (expected, [0, 1, 2])
+
+
+def test_what_no_passage_says_is_told_if_nothing_is_left() -> None:
+    unseen = CAMERON.model_copy(update={"answer": "J. Cameron"})
+    told = told_apart("Who directed Titanic?", "Jean Negulesco did.", [unseen, NEGULESCO], [1], [FILM, OLDER], [1])
+    assert told == (f"{CAMERON.question} J. Cameron.", [0])
+    told = told_apart(
+        "Who directed Titanic?", "A Canadian. Jean Negulesco did.", [unseen, NEGULESCO], [1], [FILM, OLDER], [1]
+    )
+    assert told == ("A Canadian.", [0])
 
 
 def test_what_is_not_sure_or_in_no_passage_or_a_yes_is_not_added() -> None:
