@@ -218,8 +218,9 @@ for name, claims in CLAIMS.items():
     )
 
 # %% [markdown]
-# *What it found* is supported: a judge looks at the readings, each a question with its answer, and these are right. That the text
-# around them names the wrong directors it does not see either.
+# *What it found* is supported but for one: a judge looks at the readings, each a question with its answer. Two are right. The third has
+# Rebecca Ferguson play Paul, *in the 1965 book*: no passage supports that. That the text around them names the wrong directors the
+# judge does not see either.
 #
 # *One of them* is perfectly supported, but it is only a third of the truth: precision without recall. *Said three times* has
 # more supported readings without saying anything new, so only distinct readings count. *Wrong source* cites passages that do
@@ -263,7 +264,7 @@ else:
 # ## Solutions
 #
 # **1.** ROUGE-L rewards the style of the references. Here each of the model's readings is one sentence, as a person would write it.
-# What it made up is gone, too, but DR rises for the style alone.
+# The directors that it made up are gone, too, but DR rises for the style alone.
 
 # %%
 restyled = "Paul Atreides has been played by different actors. " + " ".join(

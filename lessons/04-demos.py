@@ -255,7 +255,7 @@ plt.show()
 print("fixed against nearest:", paired(DR["nearest"], DR["fixed"]))
 
 # %% [markdown]
-# - That demos of labels help *this* model is beyond chance; of the bootstrapped ones it cannot be told.
+# - That demos help *this* model is beyond chance; of the bootstrapped ones only just, as their interval begins at half a point.
 # - Which demos are best is not known: so few questions cannot tell fixed from nearest ones. [Which recipe
 #   when](../docs/how-to/which-recipe.md) has the same ways on all test questions, and several draws of fixed demos.
 # - The prompts have become twice as long, but with demos of labels the replies are a third shorter. And fixed demos
@@ -330,8 +330,8 @@ for k in (1, 2, 4, 8):
 nearest.clarify.set_k(5)
 
 # %% [markdown]
-# **2.** As many won as lost: that is what an interval around zero looks like. On the question that they lost by most the nearest demos
-# led to an answer that forgets the Winter Olympics.
+# **2.** Nearly as many won as lost: that is what an interval around zero looks like. On the question that they lost by most both tell
+# of one film alone: the fixed demos led to the days of its first showings, the nearest ones to the year.
 
 # %%
 gains = DR["nearest"] - DR["fixed"]

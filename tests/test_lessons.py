@@ -159,6 +159,10 @@ CLAIMS: dict[int, dict[str, str]] = {
         "telegram has full D-F1": "scores['telegram'].disambig.f1 == 1",
         "a person has less than full scores": "scores['a person'].disambig.f1 < 1 and scores['a person'].rouge_l < 0.7",
         "everything is the longest": "max(scores, key=lambda name: scores[name].length) == 'everything'",
+        "what it found is supported but for one": (
+            "judge_readings(gold, true, small.passages, judge).grounded == (True, True, False)"
+            " and true[2].answer == 'Rebecca Ferguson' and '1965 book' in true[2].question"
+        ),
         "another style raises DR": "after.dr > before.dr",
         "the short answer keeps to its limit": "score.length <= 30 and score.disambig.f1 == 1",
     },
@@ -166,8 +170,10 @@ CLAIMS: dict[int, dict[str, str]] = {
         "the number rises": (
             "sorted(DR, key=lambda way: DR[way].mean()) == ['no demos', 'bootstrapped', 'fixed', 'nearest']"
         ),
-        "labels help, bootstrapped demos perhaps": (
-            "[way for way in DR if paired(DR['no demos'], DR[way]).low > 0] == ['nearest', 'fixed']"
+        "demos help, bootstrapped ones only just": (
+            "{way: paired(DR['no demos'], DR[way]).low > 1 for way in ('bootstrapped', 'nearest', 'fixed')}"
+            " == {'bootstrapped': False, 'nearest': True, 'fixed': True}"
+            " and 0 < paired(DR['no demos'], DR['bootstrapped']).low < 0.6"
         ),
         "F1 rises less, and not with bootstrapped demos": (
             "(lambda f1: f1['bootstrapped'] < f1['no demos'] and all(0 < f1[way] - f1['no demos'] < 0.09"
@@ -176,7 +182,7 @@ CLAIMS: dict[int, dict[str, str]] = {
         ),
         "most runs are good by F1, few by DR": (
             "[sum(METRICS[name](one.to_example(), run) >= 0.5 for one, run in zip(dev, RESULTS['no demos']))"
-            " for name in METRICS] == [7, 18]"
+            " for name in METRICS] == [8, 18]"
         ),
         "with labels the replies are a third shorter": (
             "all(0.6 < sum(one.output_tokens for one in RESULTS[way])"
@@ -186,9 +192,9 @@ CLAIMS: dict[int, dict[str, str]] = {
             "paired(DR['nearest'], DR['fixed']).low < 0 < paired(DR['nearest'], DR['fixed']).high"
         ),
         "the leak is none by chance": "paired(honest, leaking).low > 0",
-        "as many won as lost": "(gains > 0).sum() == (gains < 0).sum()",
-        "the nearest demos forget the Winter Olympics": (
-            "['Winter Olympics' in RESULTS[way][gains.argmin()].answer for way in ('fixed', 'nearest')]"
+        "nearly as many won as lost": "abs((gains > 0).sum() - (gains < 0).sum()) == 1",
+        "the nearest demos lead to the year": (
+            "['5 September 2014' in RESULTS[way][gains.argmin()].answer for way in ('fixed', 'nearest')]"
             " == [True, False]"
         ),
     },

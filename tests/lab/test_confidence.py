@@ -4,7 +4,10 @@ import json
 import random
 from pathlib import Path
 
+import pytest
+
 from lab.confidence import FEATURES, fit_readings, judge, least_of, read, row
+from polyqa.confidence import WEIGHTS
 
 
 def lines(tmp_path: Path) -> Path:
@@ -33,6 +36,10 @@ def test_what_tells_gets_weight_and_a_bar_parts_the_two(tmp_path: Path) -> None:
     weights, bias = fit_readings(told)
     of = dict(zip(FEATURES, weights, strict=True))
     assert of["asked"] > 0 > of["missing"]
+    shipped, alone = fit_readings(told, bias_alone=True)
+    assert shipped.tolist() == [*WEIGHTS.values()]
+    sure = [one.sure.sum() for one in judge(told, shipped, alone)]
+    assert sum(sure) == pytest.approx(sum(one.right.sum() for one in told), abs=1e-6)
     judged = judge(told, weights, bias)
     least = least_of(judged)
     assert 0.05 <= least < 0.5

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lab.results import read_measured
 from polyqa.base.values import Interpretation, Passage
-from polyqa.confidence import BIAS, UNSEEN, WEIGHTS, confidence, share, signs
+from polyqa.confidence import BIAS, BIAS_OF_A_MODEL, UNSEEN, WEIGHTS, confidence, share, signs
 from polyqa.metrics.text import names_and_numbers
 from polyqa.models import Reader
 from polyqa.standing import LEAST
@@ -86,5 +86,7 @@ def test_a_share_is_one_where_a_genitive_and_an_ending_are_the_same_word(names: 
 def test_the_weights_are_those_that_were_fitted() -> None:
     stored = read_measured("confidence")
     assert stored.values == {"bias": BIAS, **WEIGHTS, "least": LEAST}
+    of_a_model = read_measured("confidence-local")
+    assert of_a_model.values == {"bias": BIAS_OF_A_MODEL, **WEIGHTS, "least": LEAST}
     said_and_right = [[float(cell.rstrip("%")) for cell in row[1:]] for row in stored.tables[""].rows]
     assert all(abs(said - right) < 20 for said, right in said_and_right)
