@@ -74,9 +74,10 @@ def test_answers_are_those_of_ask_in_the_order_of_the_questions(answer: Answer, 
     assert answered.path.read_bytes() == before
 
 
-def test_the_bar_means_the_same_as_for_one_question_and_belongs_to_the_file(answer: Answer) -> None:
+def test_the_bar_means_the_same_as_for_one_question_and_belongs_to_the_file(answer: Answer, server: Server) -> None:
     (line,) = answer(QUESTIONS[:1], min_confidence=1.0)
-    alone = polyqa.ask(QUESTIONS[0], program="rac", min_confidence=1.0).to_dict()
+    lm = polyqa.language_model("openai/m", api_base=server.base, api_key="none")
+    alone = polyqa.ask(QUESTIONS[0], program="rac", lm=lm, min_confidence=1.0).to_dict()
     same = ("answer", "standing", "answered", "interpretations")
     assert {name: line[name] for name in same} == {name: alone[name] for name in same}
     assert line["standing"] == "unanswered"
