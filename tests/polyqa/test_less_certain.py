@@ -313,6 +313,13 @@ def test_a_language_model_tells_one_of_two_readings_and_the_answer_both() -> Non
     assert re.search(r"\[\d\]\.$", second.text)
 
 
+def test_of_a_language_model_more_is_too_doubtful_to_be_told() -> None:
+    lm = polyqa.recorded(read_artifact("rac-homonyms-local").path / "replies.jsonl.gz")
+    asked = polyqa.ask("Who won Wimbledon in 2013?", program="rac", lm=lm)
+    assert '"short_answer": "Björn Borg"' in asked.calls[0].reply  # as sure as 0.11: of the final of 1980
+    assert "Borg" not in asked.answer + str(asked.doubtful)
+
+
 def test_what_neither_the_answer_nor_a_passage_says_is_not_told() -> None:
     lm = polyqa.recorded(read_artifact("rac-homonyms-local").path / "replies.jsonl.gz")
     asked = polyqa.ask("When did Concorde first fly?", program="rac", lm=lm)

@@ -1,5 +1,6 @@
 import io
 import json
+import math
 import os
 import signal
 import subprocess
@@ -23,6 +24,7 @@ from polyqa.base.ledger import open_ledger
 from polyqa.batch import Answered, Batch, answer_many
 from polyqa.batch.answering import CallLimit, unanswered
 from polyqa.batch.asked import read_asked
+from polyqa.confidence import BIAS, BIAS_OF_A_MODEL
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.language_models import embedded_engine
 
@@ -78,6 +80,8 @@ def test_the_bar_means_the_same_as_for_one_question_and_belongs_to_the_file(answ
     (line,) = answer(QUESTIONS[:1], min_confidence=1.0)
     lm = polyqa.language_model("openai/m", api_base=server.base, api_key="none")
     alone = polyqa.ask(QUESTIONS[0], program="rac", lm=lm, min_confidence=1.0).to_dict()
+    engine, model = (polyqa.ask(QUESTIONS[0], program="rac", lm=one).confidence[0] for one in (None, lm))
+    assert math.log(model / (1 - model)) - math.log(engine / (1 - engine)) == pytest.approx(BIAS_OF_A_MODEL - BIAS)
     same = ("answer", "standing", "answered", "interpretations")
     assert {name: line[name] for name in same} == {name: alone[name] for name in same}
     assert line["standing"] == "unanswered"

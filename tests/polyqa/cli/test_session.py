@@ -165,7 +165,8 @@ def test_why_shows_how_the_last_answer_came_about(typed: Run) -> None:
 
 
 def test_why_tells_of_what_has_answered_and_not_of_what_is_loaded_now(typed: Run) -> None:
-    code, out, err = typed([TITANIC, ":program closed-book", ":why"], "--program", "rac-homonyms-local")
+    words = [":program rac-homonyms-local", TITANIC, ":program closed-book", ":why"]
+    code, out, err = typed(words, "--program", "closed-book")
     assert code == 0, err
     assert "demos of clarify" in out[out.index("1997") :]
 
