@@ -134,11 +134,9 @@ def fit_readings(told: Sequence[Told], *, bias_alone: bool = False) -> tuple[NDA
     With ``bias_alone`` the weights are those of `polyqa.confidence`.
     """
     from scipy.optimize import brentq
-    from sklearn.linear_model import LogisticRegression
 
     rows, right = np.concatenate([one.signs for one in told]), np.concatenate([one.right for one in told])
     names = [one.corpus for one in told for _ in one.right]
-    scale = rows.std(axis=0) + 1e-9
     counts = Counter(names)
     weights = [len(names) / len(counts) / counts[name] for name in names]
     if bias_alone:  # likeliest where as many are right as is said
@@ -148,6 +146,7 @@ def fit_readings(told: Sequence[Told], *, bias_alone: bool = False) -> tuple[NDA
             return float(np.dot(weights, 1 / (1 + np.exp(-(rows @ shipped + bias))) - right))
 
         return shipped, float(brentq(too_many, -20, 20))
+    scale = rows.std(axis=0) + 1e-9
     model = LogisticRegression(C=1.0).fit(rows / scale, right, weights)
     return model.coef_[0] / scale, float(model.intercept_[0])
 

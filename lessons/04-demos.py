@@ -255,7 +255,7 @@ plt.show()
 print("fixed against nearest:", paired(DR["nearest"], DR["fixed"]))
 
 # %% [markdown]
-# - That demos help *this* model is beyond chance; of the bootstrapped ones only just, as their interval begins at half a point.
+# - That demos help *this* model is beyond chance; of the bootstrapped ones only just: their interval begins a little above zero.
 # - Which demos are best is not known: so few questions cannot tell fixed from nearest ones. [Which recipe
 #   when](../docs/how-to/which-recipe.md) has the same ways on all test questions, and several draws of fixed demos.
 # - The prompts have become twice as long, but with demos of labels the replies are a third shorter. And fixed demos

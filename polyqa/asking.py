@@ -397,10 +397,9 @@ def _weighed(result: Result, program: dspy.Module, least: float | None, told: Se
     if index is None and not passages:  # from memory, as such programs do
         known = readings or not tells_nothing(result.answer, result.question)
         return replace(result, confidence=[None] * len(readings), standing="answered" if known else "unanswered")
-    bias, least_told = BIAS, TOLD
-    if told is None and result.lm != MODEL_NAME:
-        bias, least_told = BIAS_OF_A_MODEL, TOLD_OF_A_MODEL
-    sure = list(told or confidence(result.question, readings, passages, shared_reader(), bias))
+    judged = told is None and result.lm != MODEL_NAME  # a language model's answers, by the embedded reader
+    bias, least_told = (BIAS_OF_A_MODEL, TOLD_OF_A_MODEL) if judged else (BIAS, TOLD)
+    sure = confidence(result.question, readings, passages, shared_reader(), bias) if told is None else list(told)
     if least is None:
         least = LEAST if result.lm == MODEL_NAME else 0.0
     quotes = result.lm == MODEL_NAME and asks_yes_or_no(result.question)

@@ -16,14 +16,13 @@ from polyqa.metrics.text import (
     holds,
     is_kind,
     normalize_answer,
-    sentence_at,
     sentences,
     several,
     split_title,
     without_marks,
     words,
 )
-from polyqa.reports.marks import places
+from polyqa.reports.marks import sentence_of
 
 _NUMBER = re.compile(r"\W*(?:no\.?|number|option|the)?\s*(\d{1,2})(?:st|nd|rd|th)?\W*(?:one\W*)?", re.IGNORECASE)
 _OPENINGS = ("Which ", "What do you mean")
@@ -149,9 +148,8 @@ def answer_of(
     if told:
         return " ".join(told)
     cited = next((passage for passage in passages if passage.pid == reading.pid), None)
-    if cited is not None and (found := places(cited.text, reading.answer)):
-        return " ".join(sentence_at(cited.text, found[0][0]).text.split())
-    return f"{reading.question} {reading.answer}"
+    sentence = sentence_of(cited.text, reading.answer) if cited else ""
+    return sentence or f"{reading.question} {reading.answer}"
 
 
 def _by_titles(question: str, titles: Sequence[str]) -> tuple[str, list[str]]:

@@ -12,9 +12,9 @@ from polyqa.extractive.long_answers import opening_of, statement, tidy, with_sub
 from polyqa.extractive.planted import as_evidence
 from polyqa.extractive.prompt import PromptPassage
 from polyqa.metrics.agreement import says
-from polyqa.metrics.text import Sentence, holds, sentence_at, sentences, several, without_marks
+from polyqa.metrics.text import Sentence, holds, sentences, several, without_marks
 from polyqa.programs.citation import LESS_CERTAIN, has_marks, with_marks
-from polyqa.reports.marks import places
+from polyqa.reports.marks import sentence_of
 
 _SHARE = 0.5  # of the surest reading's confidence
 TOLD, TOLD_OF_A_MODEL = 0.05, 0.12
@@ -199,10 +199,9 @@ class _LongAnswer:
         """Return the sentence of a passage that gives a reading's answer, nothing if none does."""
         reading = self.readings[place]
         passage = self.cited.get(reading.pid or "")
-        found = places(passage.text, reading.answer) if passage else []
-        if passage is None or not found:
+        text = sentence_of(passage.text, reading.answer) if passage else ""
+        if passage is None or not text:
             return ""
-        text = " ".join(sentence_at(passage.text, found[0][0]).text.split())
         if len(text.split()) <= _LONGEST:
             text = _with_title(text, passage)
         else:

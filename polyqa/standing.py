@@ -12,7 +12,7 @@ from polyqa.extractive.planted import as_evidence
 from polyqa.metrics.text import around, names_and_numbers, sentence_at, stems
 from polyqa.models import SpanReader
 from polyqa.programs.citation import without_footnotes
-from polyqa.reports.marks import places
+from polyqa.reports.marks import sentence_of
 
 from .confidence import SPANS
 
@@ -106,7 +106,6 @@ def unsure(readings: Sequence[Interpretation], passages: Sequence[Passage], answ
     quoted: dict[str, None] = {}
     for reading in readings:
         number, passage = by_pid.get(reading.pid or "", (0, None))
-        if passage is not None and (found := places(passage.text, reading.answer)):
-            sentence = " ".join(sentence_at(passage.text, found[0][0]).text.split())
+        if passage is not None and (sentence := sentence_of(passage.text, reading.answer)):
             quoted[_titled(passage.title, f"“{without_footnotes(sentence, [passage])}” [{number}]")] = None
     return "\n".join(["Not sure: the passages may mean something else.", *(quoted or [answer])]).strip()

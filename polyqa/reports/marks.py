@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from polyqa.metrics.text import SIGNS, UNSPACED, several, without_marks
+from polyqa.metrics.text import SIGNS, UNSPACED, sentence_at, several, without_marks
 
 _MARK = re.compile(r"\[\d{1,4}(?:, ?\d{1,4})*\]")
 _NUMBER = re.compile(r"\d+")
@@ -67,6 +67,12 @@ def places(text: str, *answers: str) -> list[tuple[int, int]]:
         else:
             joined.append((start, end))
     return joined
+
+
+def sentence_of(text: str, answer: str) -> str:
+    """Return the first sentence of a text in which a short answer stands, on one line; nothing if it stands in none."""
+    found = places(text, answer)
+    return " ".join(sentence_at(text, found[0][0]).text.split()) if found else ""
 
 
 def excerpt(text: str, spans: Iterable[tuple[int, int]]) -> tuple[int, int]:
