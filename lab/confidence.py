@@ -134,6 +134,7 @@ def fit_readings(told: Sequence[Told], *, bias_alone: bool = False) -> tuple[NDA
     With ``bias_alone`` the weights are those of `polyqa.confidence`.
     """
     from scipy.optimize import brentq
+    from sklearn.linear_model import LogisticRegression
 
     rows, right = np.concatenate([one.signs for one in told]), np.concatenate([one.right for one in told])
     names = [one.corpus for one in told for _ in one.right]
