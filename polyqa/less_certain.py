@@ -71,7 +71,8 @@ def told_apart(
     word, it claims no more than before. If a language model made it, it claims both, and both stay readings. An
     opening of `opening_of` then names what stays. The answer comes without the sentences about sources that disagree;
     the doubtful readings that it does not tell are told by their passages, in the order of ``doubted``, their places.
-    Those of them in ``untold`` are not told, and the sentences that tell them alone go.
+    Those of them in ``untold`` are not told, and the sentences that tell them alone go. So do a language model's own
+    that tell them with others (*in 1848, 1852, 1853 and 1936*), if passages have sentences that can tell these.
 
     A ``sure`` reading that no sentence tells, not even in other words, is told behind the others by the sentence of its
     passage that has its answer: small language models find several readings, and write about the first. An answer that
@@ -79,6 +80,7 @@ def told_apart(
     """
     main, _, less = _LATE_MARK.sub(r"\2\1", answer).partition(LESS_CERTAIN)
     long = _LongAnswer(question, main, less, readings, passages)
+    sure = {*sure, *long.leave_out_mixed(untold)}
     staying = long.staying(doubted)
     doubted = [place for place in doubted if place not in staying]
     if not doubted and not long.forgotten(staying, sure):
@@ -125,6 +127,25 @@ class _LongAnswer:
         while claimed := {place for told in claims for place in told - staying if self._claimed(place, told & staying)}:
             staying |= claimed
         return sorted(staying)
+
+    def leave_out_mixed(self, untold: Collection[int]) -> set[int]:
+        """Leave out the sentences of a language model that tell others together with readings that are not told.
+
+        Those and what goes on about them go if passages have a sentence for each of the others, which are returned.
+        """
+        kept: list[_Part] = []
+        others: set[int] = set()
+        left = False
+        for part in self.parts:
+            rest = part.tells.difference(untold)
+            mixed = any(self._claimed(place, rest) for place in part.tells - rest) and not self._quoted(part.text)
+            left = (mixed or (left and bool(_POINTS_BACK.match(part.text)))) and all(map(self._evidence, rest))
+            if left:
+                others |= rest
+            else:
+                kept.append(part)
+        self.parts = kept
+        return others
 
     def _claimed(self, place: int, sure: Collection[int]) -> bool:
         """Return whether a sentence that tells sure readings claims another one, too, not just words of theirs."""
@@ -174,13 +195,13 @@ class _LongAnswer:
     ) -> list[_Part]:
         """Return sentences for the readings that what is ``said``, or else the whole answer, does not tell.
 
-        A yes or a no stands in no passage. What no passage says is told only if nothing else is left of the answer.
+        What no passage says is told only if nothing else is left of the answer.
         """
         said = self.parts if said is None else said
         nothing = not any(part.tells for part in said)
         gap = "\n\n" if any("\n" in part.gap for part in said) else " "
         added: list[_Part] = []
-        for place in [] if asks_yes_or_no(self.question) else staying:
+        for place in staying:
             answer = self.readings[place].answer
             told = (place in part.tells or says(part.text, answer) for part in [*said, *added])
             if (nothing or place in sure) and not any(told) and place not in self._tells(self.less):
@@ -196,9 +217,9 @@ class _LongAnswer:
         return self.cited.get(self.readings[min(tells)].pid or "") if tells else None
 
     def _evidence(self, place: int) -> str:
-        """Return the sentence of a passage that gives a reading's answer, nothing if none does."""
+        """Return the sentence of a passage that gives a reading's answer, nothing if none does: none says yes or no."""
         reading = self.readings[place]
-        passage = self.cited.get(reading.pid or "")
+        passage = None if asks_yes_or_no(self.question) else self.cited.get(reading.pid or "")
         text = sentence_of(passage.text, reading.answer) if passage else ""
         if passage is None or not text:
             return ""

@@ -26,6 +26,7 @@ OLDER = Passage(pid="older", title="Titanic (1953 film)", text="Jean Negulesco d
 CAMERON = Interpretation(question="Who directed the 1997 film Titanic?", answer="James Cameron", pid="film")
 NEGULESCO = Interpretation(question="Who directed the 1953 film Titanic?", answer="Jean Negulesco", pid="older")
 MUSICAL = Passage(pid="musical", title="Titanic (musical)", text="Richard Jones directed it.")
+BY_CAMERON = "Titanic (1997 film): James Cameron directed it, with Kate Winslet."
 JONES = Interpretation(question="Who directed Titanic?", answer="Richard Jones", pid="musical")
 WINSLET = Interpretation(question="Who directed Titanic?", answer="Kate Winslet", pid="film")
 
@@ -119,8 +120,12 @@ def test_half_of_the_surest_is_enough() -> None:
         ("James Cameron did. Richard Jones did. Jean Negulesco did. It starred a woman.", None),
         ("James Cameron did.", f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones directed it."),
         (  # in one breath with a doubtful one
-            "James Cameron did. Jean Negulesco or Richard Jones did.",
-            f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco or Richard Jones did.",
+            "James Cameron did. Jean Negulesco or Richard Jones did. They directed.",
+            f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones directed it.",
+        ),
+        (  # with a sure one
+            "James Cameron, Jean Negulesco and Richard Jones did.",
+            f"{BY_CAMERON}\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones directed it.",
         ),
     ],
 )
@@ -129,6 +134,29 @@ def test_what_hardly_can_be_is_not_told(answer: str, expected: str | None) -> No
     untold = too_doubtful([0.9, 0.049, 0.05])
     told = told_apart("Who directed Titanic?", answer, readings, [2, 1], passages, untold)
     assert told == (expected or f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones did.", [0])
+
+
+@pytest.mark.parametrize(
+    ("told", "sure", "untold", "staying"),
+    [  # no sentence of a passage has the sure one; a passage says both; words of the sure one are no other
+        ("James Cameron or Jean Negulesco did.", CAMERON.model_copy(update={"pid": "older"}), NEGULESCO, [0, 1]),
+        (BY_CAMERON, CAMERON, WINSLET, [0]),
+        ("James Cameron did, they say.", CAMERON, NEGULESCO.model_copy(update={"answer": "Cameron"}), [0]),
+    ],
+)
+def test_a_sentence_that_tells_what_is_not_told_stays(
+    told: str, sure: Interpretation, untold: Interpretation, staying: Sequence[int]
+) -> None:
+    asked = told_apart("Who directed Titanic?", told, [sure, untold], [1], [FILM, OLDER], [1])
+    assert asked == (told, staying)
+
+
+def test_a_sentence_is_left_out_once_and_other_sentences_tell_what_it_told() -> None:
+    told = "James Cameron did. James Cameron or Jean Negulesco did. Richard Jones did."
+    asked = told_apart(
+        "Who directed Titanic?", told, [CAMERON, NEGULESCO, JONES], [1], [FILM, OLDER, MUSICAL], [1], sure=[0, 2]
+    )
+    assert asked == ("James Cameron did. Richard Jones did.", [0, 2])
 
 
 def test_what_is_not_told_takes_no_title_from_what_stood_behind_it() -> None:
@@ -298,8 +326,10 @@ def test_what_is_not_sure_or_in_no_passage_or_a_yes_is_not_added() -> None:
     unseen = NEGULESCO.model_copy(update={"answer": "J. Negulesco"})
     assert told_apart("Who directed Titanic?", told, [CAMERON, unseen], [], [FILM, OLDER], sure=[0, 1])[0] == told
     no = Passage(pid="no", title="Titanic (song)", text="It was No. 1 in Peru.")
-    readings = [Interpretation(question="Was it a hit?", answer="No", pid="no")]
-    assert told_apart("Was Titanic a hit?", "It was none.", readings, [], [no], sure=[0])[0] == "It was none."
+    readings = [Interpretation(question="Was it a hit?", answer=answer, pid="no") for answer in ("No", "Yes")]
+    assert told_apart("Was Titanic a hit?", "It was none.", readings[:1], [], [no], sure=[0])[0] == "It was none."
+    said, staying = told_apart("Was Titanic a hit?", "Yes, it was.", readings[::-1], [1], [no])
+    assert (said, staying) == ("Yes, it was.", [0])  # "No" is told by no "No. 1"
 
 
 def test_a_language_model_tells_one_of_two_readings_and_the_answer_both() -> None:
@@ -329,8 +359,8 @@ def test_what_neither_the_answer_nor_a_passage_says_is_not_told() -> None:
 
 
 @st.composite
-def answers(draw: st.DrawFn) -> tuple[str, list[Interpretation], list[int], list[Passage]]:
-    """Draw a long answer about several readings, each with a passage of its own, some of them in doubt."""
+def answers(draw: st.DrawFn) -> tuple[str, list[Interpretation], list[int], list[int], list[Passage]]:
+    """Draw a long answer about several readings, each with a passage of its own, some in doubt, some not to be told."""
     count = draw(st.integers(2, 5))
     names = [f"Name{place}x" for place in range(count)]
     passages = [
@@ -348,23 +378,26 @@ def answers(draw: st.DrawFn) -> tuple[str, list[Interpretation], list[int], list
     gaps = st.sampled_from([" ", "\n", "\n\n", "  "])
     text = "".join(f"{draw(told)}{draw(gaps)}" for _ in range(draw(st.integers(0, 6)))).strip()
     doubted = draw(st.lists(st.sampled_from(range(count)), unique=True, min_size=1, max_size=count - 1))
-    return text, readings, doubted, passages
+    untold = draw(st.lists(st.sampled_from(doubted), unique=True))
+    return text, readings, doubted, untold, passages
 
 
 @given(answers())
 def test_no_sentence_before_it_tells_what_only_a_doubtful_reading_says(
-    drawn: tuple[str, list[Interpretation], list[int], list[Passage]],
+    drawn: tuple[str, list[Interpretation], list[int], list[int], list[Passage]],
 ) -> None:
-    text, readings, doubted, passages = drawn
+    text, readings, doubted, untold, passages = drawn
     certain = {*range(len(readings))}.difference(doubted)
-    said, staying = told_apart("Who made it?", text, readings, doubted, passages, sure=certain)
+    said, staying = told_apart("Who made it?", text, readings, doubted, passages, untold, sure=certain)
     sure, _, less = said.partition(LESS_CERTAIN)
     assert all(holds(sure, readings[place].answer) for place in certain)
     assert {*staying, *doubted} == set(range(len(readings)))
+    assert not {*staying}.intersection(untold)
     for place, reading in enumerate(readings):
         if place not in staying:
             assert not holds(sure, reading.answer)
-            assert holds(less, reading.answer)
+            assert holds(less, reading.answer) == (place not in untold)
     for sentence in (one for line in text.splitlines() for one in sentences(line)):
-        if any(holds(sentence.text, readings[place].answer) for place in staying):
+        tells = {place for place, reading in enumerate(readings) if holds(sentence.text, reading.answer)}
+        if tells.intersection(staying) and tells.isdisjoint(untold):
             assert sentence.text in said
