@@ -11,7 +11,7 @@
 #   polyqa:
 #     title: One ambiguous question, five systems
 #     minutes: 20
-#     learns: ask one question of five published systems, read what each found, say what each cost
+#     learns: ask one question of five systems, read what each found, say what each cost
 # ---
 
 # %% [markdown]
@@ -91,8 +91,9 @@ for answer in answers:
     print(f"{answer:20}" + "".join(f"{'yes' if one else '–':>9}" for one in told))
 
 # %% [markdown]
-# Each row is one answer, each column one system. A dash means that the system did not find this answer, or that it is much
-# less sure than another one: then the answer tells it last, as *less certain*. The next cells show why the systems differ.
+# Each row is one answer, each column one system. (A dash would mean that the system did not find this answer, or that it is much less
+# sure of it than of another one: then the answer tells it last, as *less certain*.) Here all five found the same four answers, in
+# different ways and with different numbers of calls. The next cells show these ways.
 #
 # ### DIVA: guess, search, verify
 #
@@ -146,8 +147,8 @@ def draw(node, indent=0):
 draw(toc.extra["tree"])
 
 # %% [markdown]
-# Only this system has a second level: readings of a reading. The film of 1997 came out at a festival and, later, in
-# cinemas.
+# Only this system has a second level: readings of a reading. The film of 1997 came out at a festival and, later, in cinemas. (polyqa is
+# less sure of the festival, so it is not in the table.)
 #
 # ### SIXPAQ: questions made beforehand
 #
@@ -159,8 +160,9 @@ for found in results["sixpaq"].extra["questions"][:6]:
     print(f"{found.score:.2f}  {found.question}  →  {', '.join(found.answers)}")
 
 # %% [markdown]
-# The embedded engine wrote them, so some sound odd and some are wrong. With `polyqa questions build --lm …` a language model
-# writes them, once for all later questions.
+# The embedded engine wrote them, so some sound odd and some are wrong. It kept none of them as a reading of your question; then SIXPAQ
+# reads the passages as `rac` does. So its column in the table is that of `rac`, after one call more. With `polyqa questions build --lm …`
+# a language model writes them, once for all later questions.
 #
 # ## What it costs
 #
@@ -182,8 +184,8 @@ ax.margins(x=0.4)
 plt.show()
 
 # %% [markdown]
-# One question proves nothing. It only shows what a difference can look like: more calls may find a finer reading, or
-# only cost more. Lesson 3 measures answers, lesson 6 shows how many questions a comparison needs.
+# One question proves nothing. It only shows what a difference can look like: more calls may find a finer reading, or only cost more, as
+# here. Lesson 3 measures answers, lesson 6 shows how many questions a comparison needs.
 #
 # ## The program that decides: `auto`
 #
@@ -229,7 +231,7 @@ for name in ("rac", "rac-homonyms-local", "spanwise"):
 #
 # 1. Give `rac` fewer passages: `polyqa.load("rac", index=index, passages=2)` makes such a program. Which readings are lost, and why
 #    these?
-# 2. Ask all five *What river runs through Perth?* Which system finds the most readings, and at what price?
+# 2. Ask all five *What river runs through Perth?* How many readings does each system find, and at what price?
 # 3. Find a question about the corpus on which `rac` and `verdict` differ. `polyqa.Questions("homonyms/dev").asked` has
 #    questions to try.
 
@@ -244,7 +246,8 @@ print([passage.title for passage in two.passages])
 print([reading.answer for reading in two.interpretations])
 
 # %% [markdown]
-# **2.** The corpus knows three towns called Perth, each on a river. Look at what a second reading costs.
+# **2.** The corpus names the rivers of three towns called Perth (Tay, Swan and South Esk). All five tell one of them, with one call or
+# with twenty-two: more calls do not always find more.
 
 # %%
 for name, program in programs.items():

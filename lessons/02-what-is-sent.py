@@ -121,8 +121,8 @@ for name, messages in rendered.items():
     print(f"{name:12} {count(messages) - same:5} tokens beside the {same} of the passages")
 
 # %% [markdown]
-# Is the shorter prompt the better one? Here is what the same small model makes of both. (Set to False, `takes_grammar` makes a prompt
-# what a hosted model gets: the lean lines.)
+# Is the shorter prompt the better one? Here is what the same small model makes of both. (With `takes_grammar` set to False the model gets
+# the prompt of a hosted model: the lean lines.)
 
 # %%
 for name, adapter in adapters.items():
@@ -134,7 +134,7 @@ for name, adapter in adapters.items():
 
 # %% [markdown]
 # Two short answers, one of them right, where the lean lines got copied passages. A model that was trained on code knows JSON, and a field
-# called `answer` says more to it than the place behind a bar. (Its long answer, though, is the question.)
+# called `answer` tells it more than the place after a `|`. (Its long answer, though, is the question.)
 #
 # ## The order of the fields
 #
@@ -169,11 +169,11 @@ for name, kind in {"question first": list[QuestionFirst], "answer first": list[A
             print(f"{name:14} [{reading.passage}] {reading.short_answer}")
 
 # %% [markdown]
-# With the question first the model loses its way here. With the passage first it copies a sentence of that passage, and only then says
+# With the question first the model loses its way here. With the passage first it takes a sentence from that passage, and only then says
 # which question this answers. So how a field is to be written, and in which order, is a part of the prompt like any other, for a small
-# model above all. (One question proves nothing; lesson 11 says how many do. On a few other questions, with a grammar, F1 of answers was 0
-# with the lean lines, 7 with the question first and 60 with the passage first: `lab/log.md`. So polyqa asks small models in the last
-# way.) Worked examples teach it the lean lines as well, as the end of this lesson shows.
+# model above all. (One question proves nothing; lesson 11 says how many do. On a few other questions, with a grammar, the F1 of answers
+# (lesson 3: 100 is the best) was 0 with the lean lines, 7 with the question first and 60 with the passage first: `lab/log.md`. So polyqa
+# asks small models in the last way.) Worked examples teach it the lean lines as well, as the end of this lesson shows.
 #
 # ## Replies in any form
 #
@@ -216,9 +216,9 @@ for message in shown.calls[0].messages:
 print(f"──── reply\n{shown.calls[0].reply}")
 
 # %% [markdown]
-# After five examples it writes short answers in the lean form, and one of the four is right. (polyqa keeps the one that its passage bears
-# out; lesson 9 shows how.) These five demos are sent with every question, so a server that stores the beginnings of prompts reads them only once. Other
-# programs pick the demos nearest to each question; lesson 4 shows how.
+# After five examples it writes short answers in the lean form, and one of the four is right. (polyqa then asks a small reader whether the
+# passage supports each answer, and keeps only this one: lesson 7.) These five demos are sent with every question, so a server that stores
+# the beginnings of prompts reads them only once. Other programs pick the demos nearest to each question; lesson 4 shows how.
 #
 # ## What a question costs
 #
@@ -276,10 +276,11 @@ else:
 # ## Exercises
 #
 # 1. Write a signature of your own with two inputs and two outputs, one of them a list, and render it with both adapters.
-# 2. `rac` has another preset, `paper`: `polyqa.load("rac", index=index, preset="paper")`. What does it send twice, and what
-#    does that cost?
-# 3. Change the instruction of `rac` (`rac.clarify.signature = rac.clarify.signature.with_instructions("…")`). Which
-#    message changes, and does the fingerprint of the fields?
+# 2. `rac` has another *preset*, a way to divide the work into calls. It is called `paper`: `polyqa.load("rac", index=index,
+#    preset="paper")`. What does it send twice, and what does that cost?
+# 3. Change the instruction of `rac` (`rac.clarify.signature = rac.clarify.signature.with_instructions("…")`). Which message changes?
+#    polyqa knows the fields of a signature by a fingerprint, `signature_fingerprint(signature)` of `polyqa.artifacts.state`: does it
+#    change?
 
 # %% [markdown]
 # ## Solutions

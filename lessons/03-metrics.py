@@ -89,7 +89,7 @@ for name, answer in ANSWERS.items():
 # | metric | what it asks | from |
 # |---|---|---|
 # | **STR-EM** | which share of the gold short answers appears in the text, letter by letter? | [ASQA](https://arxiv.org/abs/2204.06092) |
-# | **ROUGE-L** | how much does it share, in order, with what people wrote? | [ASQA](https://arxiv.org/abs/2204.06092) |
+# | **ROUGE-L** | how many words of each sentence does it share, in order, with what people wrote? | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **D-F1** (Disambig-F1) | a *reader*, a small model, looks for the answer to each reading's question in the text: is it right? | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **DR** | the geometric mean of D-F1 and ROUGE-L | [ASQA](https://arxiv.org/abs/2204.06092) |
 # | **LEN** | how many words? | |
@@ -113,8 +113,9 @@ for name, one in scores.items():
 #   model made that up. No score here notices: each asks whether what people wrote is there, none asks what else is there.
 # - **all names** has full STR-EM, which only checks whether the letters are there. Neither a person nor the reader can tell from
 #   this answer who played in which film, so D-F1 and DR are zero.
-# - **swapped** is a fluent text in which every fact is wrong. Its STR-EM is full and its ROUGE-L is the highest of all,
-#   because it is the reference with the names exchanged. Only the reader notices.
+# - **swapped** is a fluent text in which every fact is wrong. Its STR-EM is full and its ROUGE-L is the highest of all, because it is the
+#   reference with the names exchanged: ROUGE-L compares sentence by sentence, and finds each name in another sentence. Only the reader
+#   notices.
 # - **telegram** repeats the gold questions and so has full D-F1: a reader needs no fluency. No system could write it
 #   without having seen the gold, but a system can learn to write *like* it.
 # - **everything** is not an answer at all: it is the passages. STR-EM does not mind. Its length gives it away, so every
@@ -129,9 +130,10 @@ for name in ("a person", "all names", "swapped"):
         print(f"   {reading.question}  →  {answer or '(no answer)'}")
 
 # %% [markdown]
-# The reader read the swapped text correctly; the text itself is wrong. It did not understand all of the person's text. D-F1
-# is only as good as its reader. The reader here is the small embedded one; the papers use a large RoBERTa
-# (`--reader deepset/roberta-large-squad2`). **Do not compare figures of two readers**; polyqa warns if you try.
+# For the first two films the reader read the swapped text correctly; the text itself is wrong. For the third it took the director for the
+# actor, and it did not understand all of the person's text. D-F1 is only as good as its reader. The reader here is the small embedded
+# one; the papers use a large RoBERTa (`--reader deepset/roberta-large-squad2`). **Do not compare figures of two readers**; polyqa warns
+# if you try.
 #
 # ## A picture of the cheats
 #
@@ -233,7 +235,8 @@ for name, claims in CLAIMS.items():
 # ## What to report
 #
 # - DR with both factors beside it, STR-EM and LEN, and the reader's name.
-# - F1 answer or G-F1 beside them: what fools one does not fool the other.
+# - F1 answer or G-F1 beside them (*grounded* F1, of the supported readings and the gold readings found, as the judge counted them above):
+#   what fools one does not fool the other.
 # - The number of questions and an interval (lesson 6). And always read ten answers.
 
 # %% [markdown]

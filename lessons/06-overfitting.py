@@ -95,7 +95,7 @@ for number, dev, test in zip(TRIED, gain_dev, gain_test, strict=True):
 # The line of dev climbs with every candidate, although nothing got better. The line of test stays where it was, but for
 # noise. So:
 #
-# - **train** gives demos and ideas, **dev** picks, **test** is reported, once;
+# - **train** gives demos and ideas, **dev** picks (the search of lesson 5 keeps a half of train for that), **test** is reported, once;
 # - the more you try, the less a dev score means;
 # - a test set that you look at twice is a dev set.
 #
@@ -130,7 +130,8 @@ for split in ("dev", "test"):
 #   *bootstrap*), and 95% of the differences are in it. If zero is in it, the data do not show which program is better.
 # - **p** answers another question: if the two were equal and only chance decided which score is whose, how often would the
 #   difference be at least this large?
-# - **Ties** matter. Questions on which both do the same say nothing, so what counts is how many differ.
+# - *Won* are the questions on which the second program is better. **Ties** matter. Questions on which both do the same say nothing, so
+#   what counts is how many differ.
 #
 # Compare dev with test. By D-F1 they do not even agree which program is better, and F1 of the short answers says something else
 # again. This is what happens with intervals that contain zero, or nearly do: a second look gives another result. And these were
@@ -186,9 +187,9 @@ ax.legend()
 plt.show()
 
 # %% [markdown]
-# Half the gain needs four times the questions: the width of an interval shrinks with the square root of their number. A
-# rule of thumb without any simulation: with standard deviation $s$ of the differences and a gain $g$ you need about
-# $8 s^2 / g^2$ questions.
+# Half the gain needs four times the questions: the width of an interval shrinks with the square root of their number. (We tried a few
+# numbers only: 200 were too few, 400 enough.) A rule of thumb without any simulation: with standard deviation $s$ of the differences and
+# a gain $g$ you need about $8 s^2 / g^2$ questions.
 
 # %%
 for gain in (2, 5, 10):

@@ -142,15 +142,17 @@ def ask_four(program):
 ask_four(rac)
 
 # %% [markdown]
-# All the answers are there. But the model writes about the first of them; the sentences on Mercury Records and on the country of
-# Georgia are from the passages: polyqa adds what a long answer forgets. Look at a whole reply, that to the second question:
+# All the answers are there. But the model writes about the first of them; the sentences on Mercury Records and on the country of Georgia
+# are from the passages. `polyqa.ask` does more than run the program: it drops readings that their passages do not support, tells doubtful
+# ones last, and adds sentences for sure ones that the long answer leaves out. Look at the beginning of a reply, that to the second
+# question:
 
 # %%
 print(polyqa.ask(FOUR[1], program=rac, lm=lm).calls[0].reply[:400], "…")
 
 # %% [markdown]
-# It finds a reading in every passage, whatever that is about. polyqa drops what its passage does not bear out, as of the designers of
-# Python here, and tells doubtful readings last. The questions are all the same, too. Examples may help.
+# It finds a reading in every passage, whatever that is about; polyqa dropped four of these five. The questions are all the same, too.
+# Examples may help.
 #
 # ## Training questions
 #
@@ -290,7 +292,8 @@ compiled = polyqa.load("my-rac", index=index)
 ask_four(compiled)
 
 # %% [markdown]
-# The same model, the same passages, the same instruction. Now the number, on test questions that had no part in it:
+# The same model, the same passages, the same instruction. Now the number, on test questions that had no part in it. `polyqa.compile` and
+# `polyqa.evaluate` score what the program itself returns, before `polyqa.ask` drops or adds anything:
 
 # %%
 gain = made.card.test_gain
@@ -298,11 +301,24 @@ print(f"F1 of answers: {gain.before.value:.1f} → {gain.after.value:.1f} on {ga
 print(f"the difference is {gain.difference:+.1f} [{gain.low:+.1f}, {gain.high:+.1f}]")
 
 # %% [markdown]
-# A large difference, and yet it cannot be told from chance: eight questions are few, and the interval reaches to zero (lesson 11). What
-# did the examples change? The model tells fewer readings that nobody asked for. They do not make it cleverer. Look at the answers
-# above: the lists of short answers are complete, one of them with doubles, but the model's long answers still leave out 1945 and
-# Tbilisi, which polyqa adds, and the F1 of short answers does not see. (Behind *Less certain:* stands what polyqa itself doubts.)
-# `prompt_diff` shows what compiling changed; these are its first lines (in the terminal: `polyqa show rac my-rac`).
+# A large difference, and yet it cannot be told from chance: eight questions are few, and the interval includes zero (lesson 11). What did
+# the examples change? Here is what the program itself returns for two of the test questions, before and after:
+
+# %%
+returned = {}
+for name, program in {"before": rac, "after": compiled}.items():
+    for question in FOUR[1:3]:
+        with dspy.context(lm=lm):
+            returned[name, question] = program(question=question).interpretations
+        print(f"{name:6} {question}")
+        for reading in returned[name, question]:
+            print(f"       {reading.question} → {reading.answer}")
+
+# %% [markdown]
+# The plain question has one reading now, and that says what it is about. The ambiguous one has five as before, three of which nobody
+# asked for: the examples did not make the model cleverer. And look at the answers above: the model's long answers still leave out 1945
+# and Tbilisi. polyqa adds them; F1 of short answers does not look at the long answer. (After *Less certain:* comes what polyqa itself
+# doubts.) `prompt_diff` shows what compiling changed; these are its first lines (in the terminal: `polyqa show rac my-rac`).
 
 # %%
 from polyqa.optimizers.prompts import prompt_diff
@@ -312,8 +328,8 @@ print("\n".join(prompt_diff(rac, compiled).splitlines()[:18]))
 # %% [markdown]
 # ## What an artifact is
 #
-# Three files define it. `program.json` has the demos and instructions, and nothing else: no code, no key, no language model.
-# `card.json` says how the program was made. `README.md` says the same for people. The report and the scores of each question go along.
+# Three files define it. `program.json` has the demos and instructions, and nothing else: no code, no key, no language model. `card.json`
+# says how the program was made. `README.md` says the same for people. A report and the scores of each question lie beside them.
 
 # %%
 print(sorted(path.name for path in made.path.iterdir() if not path.name.startswith(".")))
@@ -327,9 +343,9 @@ print(Path("my-rac/program.json").stat().st_size // 1000, "kB of prompts")
 # %% [markdown]
 # ## Handing it on
 #
-# `polyqa push my-rac OWNER/NAME` brings an artifact to the Hugging Face hub, `polyqa pull OWNER/NAME` gets one. What comes
-# from a stranger is checked before it is used, and none of it is run. You can see these checks without a network. First, what
-# would be sent:
+# `polyqa push my-rac OWNER/NAME` brings an artifact to the Hugging Face hub, `polyqa pull OWNER/NAME` gets one. What comes from a
+# stranger is checked before it is used, and none of it is run. You can see these checks without a network. First, what would be sent (all
+# but the report):
 
 # %%
 from polyqa.hub import ARTIFACT, check
@@ -403,8 +419,8 @@ else:
 # %% [markdown]
 # ## Solutions
 #
-# **1.** The rocket is missing, although its passage came second: retrieval finds passages, the model decides what to tell. The largest
-# moon is no meaning of Saturn.
+# **1.** The rocket is missing, although its passage came second: retrieval finds passages, the model decides what to tell, and garbles
+# the second answer. The largest moon is no meaning of Saturn.
 
 # %%
 asked = polyqa.ask("What is Saturn?", program=compiled, lm=lm)

@@ -140,7 +140,7 @@ differences = rng.choice([1, 0, -1], p=[(0.3 + TRUE) / 2, 0.7, (0.3 - TRUE) / 2]
 means = differences.mean(axis=1)
 striking = np.abs(means) > 1.96 * differences.std(axis=1, ddof=1) / math.sqrt(N)
 reported = means[striking & (means > 0)]
-print(f"true gain {100 * TRUE:.0f} points; seen by {100 * striking.mean():.0f}% of the studies")
+print(f"true gain {100 * TRUE:.0f} points; {100 * striking.mean():.0f}% of the studies find a striking difference")
 print(f"those that see a gain report {100 * reported.mean():.0f} points on average")
 
 # %% [markdown]
@@ -175,8 +175,11 @@ runs = {
 }
 
 # %% [markdown]
-# In the terminal `polyqa compare runs/plain runs/demos` prints the following. (Only the row of seconds is left out here, because
-# they differ from replay to replay.)
+# In the terminal `polyqa compare runs/plain runs/demos` prints the following. (Only the row of seconds is left out here, because they
+# differ from replay to replay.) D-F1, R-L (ROUGE-L), DR, STR-EM and LEN are those of lesson 3. *EM* looks at questions with one reading:
+# is the short answer a gold one? *F1 ans* and *Answer-F1* look at the short answers of all, the latter word by word; *EDIT-F1* at how the
+# several readings of a question are worded. So *n*, the number of questions that have the metric, differs. Of tokens fewer are better. A
+# kind of ambiguity with a single question has no row.
 
 # %%
 from polyqa.evaluation.comparison import compare_runs
@@ -195,7 +198,7 @@ print("\n".join(line for line in table.splitlines() if not line.startswith("| s 
 #
 # ## Three things that a comparison can say
 #
-# The report of a compiled program (`report.html`) begins with such a sentence. It depends on the interval alone:
+# The report of a compiled program (`report.html`) begins with such a sentence. It depends on the interval and on the number of questions:
 
 # %%
 from types import SimpleNamespace
@@ -210,9 +213,10 @@ said = claim(known.low, known.high, known.n, what="Compiling")
 print(f"{said}: DR {known.difference:+.1f} [{known.low:+.1f}, {known.high:+.1f}] on {known.n} questions.")
 
 # %% [markdown]
-# - **It helped** (or did harm): zero is not in the interval. The last comparison of this lesson is such a one.
-# - **No real difference**: the whole interval is within one point. This is the case for the embedded engine with five demos, and
-#   it is a *finding*: the difference can hardly be more than a point.
+# - **It helped** (or did harm): zero is not in the interval, and there are at least six questions. (Look at the row *subject* of the
+#   table above: two questions, an interval far above zero, p = 0.5.) The last comparison of this lesson is such a one.
+# - **No real difference**: the whole interval is within one point, with at least thirty questions. This is the case for the embedded
+#   engine with five demos, and it is a *finding*: the difference can hardly be more than a point.
 # - **It cannot be told**: anything else. This is no finding, neither *it helps* nor *it does not help*.
 #
 # The most common mistake is to read the third as the second: *p = 0.67, so demos do not change DR*. The interval says that they may raise
@@ -232,28 +236,23 @@ plt.show()
 # %% [markdown]
 # ## How many questions would settle it?
 #
-# Not "how many for the gain that we saw": that figure is as uncertain as its interval, and the answer to it says no more than
-# p did. Say which gain would matter to you. Here: 5 points of DR. How much the differences scatter is known from the 18
-# questions; the rule of thumb needs no more.
+# Not "how many for the gain that we saw": that figure is as uncertain as its interval, and the answer to it says no more than p did. Say
+# which gain would matter to you. Here: 5 points of DR. How much the differences scatter is known from the 18 questions: a 95% interval is
+# 3.92 standard errors wide, and a standard error is the standard deviation divided by $\sqrt{n}$. The rule of thumb needs no more.
 
 # %%
-from polyqa.evaluation.verdicts import question_values
-
-values = [question_values(run.records, "dr") for run in runs.values()]
-differences = values[1] - values[0]
-s, g = differences.std(ddof=1), 5.0
+s, g = (dr.high - dr.low) / 3.92 * math.sqrt(len(asked)), 5.0
 print(f"standard deviation {s:.0f} points; for a gain of {g:.0f} about {8 * s**2 / g**2:.0f} questions")
 SEEN = [18, 36, 72, 144, 288, 576]
-shifted = differences - differences.mean() + g
 shares = []
 for number in SEEN:
-    drawn = rng.choice(shifted, size=(4_000, number))
-    shares.append(np.mean(np.abs(drawn.mean(axis=1)) > 1.96 * drawn.std(axis=1, ddof=1) / math.sqrt(number)))
+    error = s / math.sqrt(number)
+    shares.append(np.mean(np.abs(rng.normal(g, error, size=4_000)) > 1.96 * error))
     print(f"{number:3} questions: power {shares[-1]:.2f}")
 
 # %% [markdown]
-# Eighteen questions had hardly a chance to show 5 points. With a small model on a processor a question takes
-# a minute or two, so this is a question of patience; with a hosted model, of money. Know it before you begin.
+# Eighteen questions had hardly a chance to show 5 points. With a small model on two processor cores a question takes some twenty seconds,
+# so this is a question of patience; with a hosted model, of money. Know it before you begin.
 #
 # Here somebody had the patience: the shipped replies are to all 72 test questions.
 
@@ -265,6 +264,7 @@ every = {
 settled = compare_runs(every["plain"], every["demos"]).metrics
 print(verdict(settled["dr"], what="Compiling", metric="DR"))
 print(verdict(settled["f1_answer"], what="Compiling", metric="F1 of answers"))
+print(f"p = {settled['dr'].p:.3f} and {settled['f1_answer'].p:.3f}")
 
 # %% [markdown]
 # Four times as many questions, and the whole interval of DR is above zero: the demos help the long answers. "No gain" would have been
@@ -274,8 +274,8 @@ print(verdict(settled["f1_answer"], what="Compiling", metric="F1 of answers"))
 #
 # Instead of *38% better*:
 #
-# > DR 36.1 → 42.1, +6.0 [+1.9, +10.1], p = 0.007, on 72 test questions (42 better, 19 worse), which took no part in
-# > choosing. F1 of answers: cannot be told.
+# > DR 36.1 → 42.1, +6.0 [+1.9, +10.1], p = 0.007, on 72 test questions (42 better, 19 worse). F1 of answers: cannot be told. The demos
+# > were drawn without these questions; but the rule by which they were drawn was made after a look at them.
 #
 # Report points, not per cent of per cent; the interval; how many questions, won and lost; which set, and what else was tried.
 # `polyqa compile` writes such a line into the card, `polyqa compare` and `polyqa evaluate --recheck` print one.

@@ -170,19 +170,24 @@ CLAIMS: dict[int, dict[str, str]] = {
         "the number rises": (
             "sorted(DR, key=lambda way: DR[way].mean()) == ['no demos', 'bootstrapped', 'fixed', 'nearest']"
         ),
-        "demos help, bootstrapped ones only just": (
-            "{way: paired(DR['no demos'], DR[way]).low > 1 for way in ('bootstrapped', 'nearest', 'fixed')}"
-            " == {'bootstrapped': False, 'nearest': True, 'fixed': True}"
-            " and 0 < paired(DR['no demos'], DR['bootstrapped']).low < 0.6"
+        "only with the nearest demos it can be told": (
+            "{way: paired(DR['no demos'], DR[way]).low > 0 for way in ('bootstrapped', 'nearest', 'fixed')}"
+            " == {'bootstrapped': False, 'nearest': True, 'fixed': False}"
         ),
-        "F1 rises less, and not with bootstrapped demos": (
-            "(lambda f1: f1['bootstrapped'] < f1['no demos'] and all(0 < f1[way] - f1['no demos'] < 0.09"
-            " for way in ('nearest', 'fixed')))({way: sum(METRICS['f1_answer'](one.to_example(), run)"
+        "on all of dev the gain cannot be told, on test it can": (
+            "(lambda card: card.dev_gain.low < 0 < card.test_gain.low)(read_artifact('rac-homonyms-local').card)"
+        ),
+        "F1 rises with fixed demos, hardly with the nearest, not with bootstrapped ones": (
+            "(lambda f1: f1['bootstrapped'] < f1['no demos'] < f1['nearest'] < f1['no demos'] + 0.02"
+            " < f1['fixed'] - 0.05)({way: sum(METRICS['f1_answer'](one.to_example(), run)"
             " for one, run in zip(dev, RESULTS[way])) / len(dev) for way in DR})"
+        ),
+        "nearest and fixed demos help the question without a similar one, bootstrapped ones do not": (
+            "DR['bootstrapped'][at] < DR['no demos'][at] < min(DR['nearest'][at], DR['fixed'][at])"
         ),
         "most runs are good by F1, few by DR": (
             "[sum(METRICS[name](one.to_example(), run) >= 0.5 for one, run in zip(dev, RESULTS['no demos']))"
-            " for name in METRICS] == [8, 18]"
+            " for name in METRICS] == [10, 18]"
         ),
         "with labels the replies are a third shorter": (
             "all(0.6 < sum(one.output_tokens for one in RESULTS[way])"
@@ -205,7 +210,7 @@ CLAIMS: dict[int, dict[str, str]] = {
         "the clause about years is kept, and only that": (
             "[trial.label for trial in trials if trial.kept] == ['as it was', 'clarify: years']"
         ),
-        "most clauses change nothing": "sum(gain != 0 for gain in gains.values()) < len(gains) / 2",
+        "most clauses change nothing": "sum('changed nothing' in trial.note for trial in trials) > len(trials) / 2",
         "the gain on test is large": "score(made.program, SETS['test']) - score(rac, SETS['test']) > 20",
         "as shipped there is nothing to win": "score(made.program, shipped) <= score(rac, shipped)",
         "the last clause holds": "len(polyqa.ask(QUESTION, program=told(both)).interpretations) == 1",
@@ -228,6 +233,9 @@ CLAIMS: dict[int, dict[str, str]] = {
         "a reading of every passage, the others dropped": (
             "(lambda one: len(one.interpretations) == 1 and one.calls[0].reply.count('short_answer') == 5)"
             "(polyqa.ask(FOUR[1], program=rac, lm=lm))"
+        ),
+        "the plain question has one reading, the ambiguous one five as before": (
+            "[len(readings) for readings in returned.values()] == [4, 5, 1, 5]"
         ),
         "the lists of short answers are complete": (
             "[sorted({one.answer for one in polyqa.ask(asked, program=compiled, lm=lm).interpretations})"
@@ -273,6 +281,11 @@ CLAIMS: dict[int, dict[str, str]] = {
         "it finds something everywhere, and asks the same again": (
             "[plain[THREE[at]].calls[0].reply.count(by_id[THREE[at]].question) for at in (0, 1)] == [5, 5]"
             " and '\"Hallelujah\"' in plain[THREE[0]].calls[0].reply"
+        ),
+        "the short answers stand in their passages, but for one reply": (
+            "[sum(reading.answer in plain[name].passages[int(reading.pid) - 1].text for reading in"
+            " LeanAdapter().parse(rac.clarify.signature, plain[name].calls[0].reply)['interpretations'])"
+            " for name in THREE] == [5, 5, 1]"
         ),
         "the long answer forgets": "'1848' not in plain[THREE[1]].calls[0].reply.partition('## answer')[2]",
         "none can be told": "all(one.low < 0 < one.high for one in map(gain.get, METRICS))",
@@ -336,6 +349,7 @@ CLAIMS: dict[int, dict[str, str]] = {
         "what the embedded engine gains is what was measured": (
             f"(known.n, '%+.1f [%+.1f, %+.1f]' % (known.difference, known.low, known.high)) == {measured_with_knn()}"
         ),
+        "two questions prove nothing, however far from zero": "'| subject | 2 | 24.3 | 39.6 | +15.3 [+15.1' in table",
         "eighteen had little chance": "shares[0] < 0.5 < 0.8 < shares[-1]",
         "what to write is what was found": (
             "(lambda one: f'{one.a:.1f} → {one.b:.1f}, {one}, p = {one.p:.3f}, {one.wins}, {one.losses}')"

@@ -10,7 +10,7 @@ from polyqa.base.text import counted
 
 from . import options
 from .display import at_work, confirming
-from .errors import end_with_failures
+from .errors import NOTHING_DONE, end_with_failures
 from .terminal import say
 
 
@@ -75,7 +75,7 @@ def adapt_command(
         )
     if done is None:
         say(f"not started; the index {out.name} is built and stays", err=True)
-        return
+        raise typer.Exit(NOTHING_DONE)
     say(done.verdict)
     say(f"{WHAT_IT_MEASURES[done.measure]} {kinds_of_questions(done)}")
     if done.counts is not None:

@@ -10,7 +10,7 @@ from polyqa.base.text import counted, p_text
 
 from . import options
 from .display import at_work, confirming, show_markdown
-from .errors import end_with_failures
+from .errors import NOTHING_DONE, end_with_failures
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def compile_command(
         )
     if made is None:
         say("not started", err=True)
-        return
+        raise typer.Exit(NOTHING_DONE)
     _report(made)
 
 

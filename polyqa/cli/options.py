@@ -69,7 +69,7 @@ Passages = Annotated[
         min=1,
         max=50,
         help="Number of passages that the language model sees, 5 by default, 8 with spanwise. "
-        "Programs without that setting ignore it.",
+        "Programs without that setting ignore it; compiled ones refuse it.",
     ),
 ]
 MinConfidence = Annotated[
@@ -248,7 +248,7 @@ class LanguageModels:
         _of_models(
             metavar="X",
             min=0.0,
-            show_default="0.3",
+            show_default="0.3; 0 with local",
             help="Temperature of --lm and the helper; reasoning models (gpt-5, o-series) use their own.",
         ),
     ] = None

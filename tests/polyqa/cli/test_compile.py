@@ -31,7 +31,7 @@ def test_compile_asks_first_and_says_what_it_takes(
     words = ("compile", "--program", "rac", *sets, "--out", tmp_path / "no")
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     code, _, err = run(*words)
-    assert code == 0
+    assert code == 2
     assert "Expected: 8 runs of the program, about 8 calls" in err
     assert "not started" in err
     assert not (tmp_path / "no" / "card.json").exists()
