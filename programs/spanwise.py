@@ -13,7 +13,7 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.extractive.planted import as_evidence
 from polyqa.lm.probabilities import probability_of_first, probability_of_yes
 from polyqa.lm.sampling import GREEDY_SAMPLING
-from polyqa.metrics.agreement import repeats
+from polyqa.metrics.agreement import agree, repeats
 from polyqa.metrics.text import (
     content_words,
     ends,
@@ -130,7 +130,7 @@ class Spanwise(RetrievingProgram):
             lines = [finding.render() for finding in sure]
             told = yield from ask(self.tell, findings=lines, question=question)
         if kept:
-            readings = _worded(question, [finding for _, finding in kept], told.interpretations)
+            readings = yield from work(self._worded, question, [one for _, one in kept], told.interpretations)
             answer = _complete(question, told.answer, kept, doubtful)
         probabilities = [round(probability, 4) for probability, _ in kept]
         prediction = dspy.Prediction(
@@ -215,6 +215,32 @@ class Spanwise(RetrievingProgram):
             ]
         return marked
 
+    def _worded(
+        self, question: str, findings: Sequence[Finding], replied: Sequence[Interpretation]
+    ) -> list[Interpretation]:
+        """Return a reading for each finding, with the question that the reply has for it.
+
+        A reading that asks no more than the question, the same as another one, or what its passage answers otherwise
+        (*When did they take off?* for the day of the landing), gets the passage's title.
+        """
+        if len(findings) == 1:
+            (only,) = findings
+            return [Interpretation(question=question, answer=only.answer, pid=only.passage.pid)]
+        by_number = {reading.pid: reading.question for reading in reversed(replied)}
+        wordings = [by_number.get(str(number)) or question for number in range(1, len(findings) + 1)]
+        marked = self.reader.read(
+            [(one, finding.passage.text) for one, finding in zip(wordings, findings, strict=True)]
+        )
+        asked = {normalize_answer(question)}
+        readings = []
+        for wording, finding, marks in zip(wordings, findings, marked, strict=True):
+            answered = any(agree(span.text, [finding.answer]) for span in marks.spans[:1])
+            if not answered or normalize_answer(wording) in asked:
+                wording = with_title(question, finding.passage.title)
+            asked.add(normalize_answer(wording))
+            readings.append(Interpretation(question=wording, answer=finding.answer, pid=finding.passage.pid))
+        return readings
+
     def _kept(
         self, judged: Sequence[tuple[float, Finding]], weights: Weights
     ) -> tuple[list[tuple[float, Finding]], list[Finding]]:
@@ -234,26 +260,6 @@ class Spanwise(RetrievingProgram):
                 doubtful.append(finding)
         kept.sort(key=lambda one: -one[0])
         return kept[:_MOST], doubtful[: min(_DOUBTFUL, max(0, _MOST - len(kept)))]
-
-
-def _worded(question: str, findings: Sequence[Finding], replied: Sequence[Interpretation]) -> list[Interpretation]:
-    """Return a reading for each finding, with the question that the reply has for it.
-
-    A reading that asks no more than the question, or the same as another one, gets the passage's title.
-    """
-    if len(findings) == 1:
-        (only,) = findings
-        return [Interpretation(question=question, answer=only.answer, pid=only.passage.pid)]
-    wordings = {reading.pid: reading.question for reading in reversed(replied)}
-    asked = {normalize_answer(question)}
-    readings = []
-    for number, finding in enumerate(findings, 1):
-        wording = wordings.get(str(number)) or question
-        if normalize_answer(wording) in asked:
-            wording = with_title(question, finding.passage.title)
-        asked.add(normalize_answer(wording))
-        readings.append(Interpretation(question=wording, answer=finding.answer, pid=finding.passage.pid))
-    return readings
 
 
 def _complete(question: str, answer: str, kept: Sequence[tuple[float, Finding]], doubtful: Sequence[Finding]) -> str:

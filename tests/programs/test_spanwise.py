@@ -124,6 +124,22 @@ def test_what_a_reply_leaves_out_is_made_up_for(told: Mapping[str, Any], questio
     assert answer_has in result.answer
 
 
+def test_a_question_that_its_passage_answers_otherwise_is_not_that_of_a_reading(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def read(self: Marked, pairs: Any, *, keep: int = 1) -> list[Marks]:
+        marks = marking(self, pairs, keep=keep)
+        return [
+            one if asked != WORDED[1] else Marks(one.spans[1:], 0.0)
+            for one, (asked, _) in zip(marks, pairs, strict=True)
+        ]
+
+    marking = Marked.read
+    monkeypatch.setattr(Marked, "read", read)
+    result = asked(program(FILM, SHIP), replying(BOTH, TOLD))
+    assert [one.question for one in result.interpretations] == [WORDED[0], WITH_TITLES[1]]
+
+
 def test_one_finding_answers_the_question_itself() -> None:
     result = asked(program(FILM), replying({"April 1953": "Yes"}, TOLD))
     assert [(one.question, one.answer) for one in result.interpretations] == [(QUESTION, "April 1953")]
