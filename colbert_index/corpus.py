@@ -30,6 +30,15 @@ TEXTS = (
 _DOCUMENTS = ("documents", "docs", "ctxs")  # of a question: of RAMDocs, ALCE, DPR
 _HEADERLESS = ("id", "text", "title")
 _NAMED = 8  # columns in a summary
+_NAME = r"(?![a-z])\w\S*"
+_APART = r"(?: \([^()]{2,60}\)|(?:, [A-Z][^\s,.()]*(?: [A-Z][^\s,.()]*){0,3}){1,3})"
+# The title that many collections put before a text: "Da Real World Da Real World is an album", "Keyes, Oklahoma Keyes
+# is a town", "Manic (2017 film) Manic is a film". "Bora Bora is an island" has none.
+_TITLED = re.compile(
+    rf"(?P<title>{_NAME}(?: \S+){{1,9}}?) (?=(?P=title)(?!\w))"
+    rf"|(?P<named>(?P<name>{_NAME}(?: \S+){{0,9}}?){_APART}) "
+    r"(?=(?P=name)(?:,| \(| (?:is|was|are|were|has|had|refers|may)\b))"
+)
 _MARKUP = re.compile(r"(?:Section|BULLET)::::(?:- ?)?")  # of KILT's articles
 
 
@@ -71,7 +80,10 @@ class PassageRecord(BaseModel):
 
     def passage(self) -> Passage:
         """Return the passage; if it has no id, with that of its content."""
-        return with_id(Passage(pid=self.id or "", title=self.title, text=self.text, metadata=self._metadata()))
+        title, text = self.title, self.text
+        if not title and (begun := _TITLED.match(text)):
+            title, text = begun["title"] or begun["named"], text[begun.end() :]
+        return with_id(Passage(pid=self.id or "", title=title, text=text, metadata=self._metadata()))
 
     def _metadata(self) -> dict[str, MetadataValue]:
         """Return what a condition can be about; LangChain's ``metadata`` counts as columns."""
@@ -110,6 +122,8 @@ class Corpus:
     ----------
     passages
         How many there are.
+    titled
+        How many have no title of their own, but one before their text (*Manic (2017 film) Manic is a film*).
     empty
         How many rows were left out, as they have no text.
     repeated
@@ -127,7 +141,7 @@ class Corpus:
     def __init__(self, source: CorpusSource, split: str | None = None) -> None:
         self.source: CorpusSource
         self.source, self.split = located(source, split) if isinstance(source, str | Path) else (source, split)
-        self.passages = self.empty = self.repeated = 0
+        self.passages = self.titled = self.empty = self.repeated = 0
         self._columns: list[str] = []
         self._metadata: list[str] = []
 
@@ -149,7 +163,7 @@ class Corpus:
         PolyqaError
             See `read_corpus`.
         """
-        self.passages = self.empty = self.repeated = 0
+        self.passages = self.titled = self.empty = self.repeated = 0
         self._columns, self._metadata = [], []
         rows = self._rows()
         for record in (one for number, row in enumerate(rows, 1) for one in _passages_of(row, number)):
@@ -194,10 +208,12 @@ class Corpus:
                 raise problem(record.where, f"no text; keys are {keys}, 'text' is needed")
             self._columns = self._columns or list(row)
             try:
-                passage = PassageRecord.model_validate(row).passage()
+                found = PassageRecord.model_validate(row)
+                passage = found.passage()
             except ValidationError as error:
                 message = error.errors(include_url=False, include_context=False)[0]["msg"]
                 raise problem(record.where, f"{message}; keys are {', '.join(map(str, record.value))}") from error
+            self.titled += passage.title != found.title
         if not passage.text.strip():
             return None
         self._metadata = self._metadata or list(passage.metadata)
@@ -218,6 +234,7 @@ class Corpus:
             f"read {self.name}: {counted(self.passages, 'passage')}" + (f" ({how})" if how else ""),
             *(["ids made from the content"] if self._columns and not taken["id"] else []),
             *([f"metadata {', '.join(others[:_NAMED])}" + (" …" if others[_NAMED:] else "")] if others else []),
+            *([f"{counted(self.titled, 'title')} from the beginning of texts"] if self.titled else []),
             *self.left_out(),
         ]
         return "; ".join(parts)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from polyqa.base.errors import PolyqaError
@@ -102,6 +102,36 @@ def test_passages_without_an_id_get_one_of_their_content(write: Write) -> None:
     assert (first.pid, second.pid, third.pid) == (content_id(first), content_id(second), "0.5")
     again = read_corpus(write("more.jsonl", '{"id": "", "text": "new"}\n{"text": "a"}\n'))
     assert [passage.pid for passage in again] == [content_id(again[0]), first.pid]  # adding it is a repetition
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Da Real World Da Real World is an album.", "Da Real World"),
+        ("Manic (2017 film) Manic is a documentary.", "Manic (2017 film)"),
+        ("Keyes, Oklahoma Keyes is a town.", "Keyes, Oklahoma"),
+        (
+            "Sandusky Township, Crawford County, Ohio Sandusky Township is one.",
+            "Sandusky Township, Crawford County, Ohio",
+        ),
+        ("Thomas Ley, 1st Earl Thomas Ley, 1st Earl (1577 – 1653) was a politician.", "Thomas Ley, 1st Earl"),
+        ("2012 Summer Olympics 2012 Summer Olympics took place.", "2012 Summer Olympics"),
+        ("Bora Bora is an island.", ""),
+        ("The The is a band.", ""),
+        ("He was born. He was born again.", ""),
+        ("very very very very good", ""),
+        ("Woolstone, Milton Keynes Great Woolstone and Little Woolstone are villages.", ""),
+        ("Manic (2017 film) is a documentary.", ""),
+    ],
+)
+def test_a_title_that_stands_before_a_text_without_one(write: Write, text: str, title: str) -> None:
+    own = {"id": "2", "title": "Own", "text": text}
+    corpus = Corpus(write("corpus.jsonl", "\n".join(map(json.dumps, ({"id": "1", "text": text}, own)))))
+    found, kept = corpus
+    assert found.title == title
+    assert found.indexed_text == text  # nothing is lost, and what is indexed is the same
+    assert (kept.title, kept.text) == ("Own", text)
+    assert ("1 title from the beginning of texts" in corpus.summary()) == bool(title)
 
 
 def test_what_is_empty_or_repeated_is_left_out_and_counted(write: Write) -> None:
@@ -283,7 +313,10 @@ def test_jsonl_keeps_every_character(
     path = tmp_path_factory.getbasetemp() / "round_trip.jsonl"
     lines = [json.dumps({"id": p.pid, "title": p.title, "text": p.text}, ensure_ascii=ascii_only) for p in passages]
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    assert read_corpus(path) == passages
+    read = read_corpus(path)
+    assert [(one.pid, one.indexed_text) for one in read] == [(one.pid, one.indexed_text) for one in passages]
+    assert [one for one, given in zip(read, passages, strict=True) if given.title] == [p for p in passages if p.title]
+    assert all(one == given or one.title for one, given in zip(read, passages, strict=True))
 
 
 @settings(max_examples=50)
@@ -520,6 +553,9 @@ _CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\
 def test_a_table_that_python_wrote_keeps_every_character(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], delimiter: str
 ) -> None:
+    assume(
+        not any(len(words) > len({*words}) for text, _ in rows for words in [text.split()])
+    )  # else it may be a title
     path = tmp_path_factory.getbasetemp() / f"table{'.tsv' if delimiter == chr(9) else '.csv'}"
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
