@@ -260,7 +260,7 @@ def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch
     assert "holds other passages than this corpus" in told(corpus, "few")[-1]
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     code, _, err = run("adapt", few, "--program", "rac", "--out", tmp_path / "few")
-    assert code == 0
+    assert code == 2
     assert "not started" in err
 
 

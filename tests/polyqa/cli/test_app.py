@@ -145,7 +145,7 @@ def test_defaults_in_the_help_are_those_of_the_code(printed: Printed) -> None:
 
     shown = " ".join(printed("ask", "--help-all").replace("│", " ").split())
     for default in (
-        f"[default: {DEFAULT_SAMPLING['temperature']}]",
+        f"[default: {DEFAULT_SAMPLING['temperature']}; 0 with local]",
         f"[default: {DEFAULT_SAMPLING['max_tokens']:,}; {REASONING_TOKENS:,} if it reasons]",
         f"[default: {TIMEOUT:g}; {NEAR_TIMEOUT:,g} for a server on this machine or in its network]",
         f"[default: {LMSettings().retries}]",
