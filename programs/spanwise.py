@@ -234,7 +234,7 @@ class Spanwise(RetrievingProgram):
         asked = {normalize_answer(question)}
         readings = []
         for wording, finding, marks in zip(wordings, findings, marked, strict=True):
-            answered = any(agree(span.text, [finding.answer]) for span in marks.spans[:1])
+            answered = any(agree(span.text, [finding.answer]) for span in marks.spans)
             if not answered or normalize_answer(wording) in asked:
                 wording = with_title(question, finding.passage.title)
             asked.add(normalize_answer(wording))
