@@ -226,16 +226,19 @@ class Spanwise(RetrievingProgram):
         if len(findings) == 1:
             (only,) = findings
             return [Interpretation(question=question, answer=only.answer, pid=only.passage.pid)]
-        by_number = {reading.pid: reading.question for reading in reversed(replied)}
-        wordings = [by_number.get(str(number)) or question for number in range(1, len(findings) + 1)]
-        marked = self.reader.read(
-            [(one, finding.passage.text) for one, finding in zip(wordings, findings, strict=True)]
-        )
+        by_number: dict[str | None, Finding] = {str(number): finding for number, finding in enumerate(findings, 1)}
+        worded = [one for one in reversed(replied) if one.pid in by_number]
+        marked = self.reader.read([(one.question, by_number[one.pid].passage.text) for one in worded])
+        wordings = {
+            one.pid: one.question
+            for one, marks in zip(worded, marked, strict=True)
+            if any(agree(span.text, [by_number[one.pid].answer]) for span in marks.spans)
+        }
         asked = {normalize_answer(question)}
         readings = []
-        for wording, finding, marks in zip(wordings, findings, marked, strict=True):
-            answered = any(agree(span.text, [finding.answer]) for span in marks.spans)
-            if not answered or normalize_answer(wording) in asked:
+        for number, finding in by_number.items():
+            wording = wordings.get(number, question)
+            if normalize_answer(wording) in asked:
                 wording = with_title(question, finding.passage.title)
             asked.add(normalize_answer(wording))
             readings.append(Interpretation(question=wording, answer=finding.answer, pid=finding.passage.pid))
