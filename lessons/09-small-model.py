@@ -182,7 +182,7 @@ for metric, label in METRICS.items():
 # says how many tokens of each prompt were stored already:
 
 # %%
-from polyqa.lm.recorded import Recording
+from polyqa.lm.reply_file import Recording
 
 
 def tokens(recording, chosen):

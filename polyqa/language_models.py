@@ -15,7 +15,8 @@ from dspy.utils.exceptions import LMConfigurationError
 from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine, embedded_lm
 from polyqa.lm.client import BoundedLM
-from polyqa.lm.recorded import ENDING, recorded
+from polyqa.lm.recorded import recorded
+from polyqa.lm.reply_file import ENDING
 from polyqa.lm.sampling import DEFAULT_SAMPLING, SAMPLED, dspy_knows_that_it_reasons, keep, reasons
 from polyqa.lm.servers import default_timeout, needs_litellm, server_address
 from polyqa.metrics.judges import Judge

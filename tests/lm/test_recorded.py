@@ -3,12 +3,7 @@
 import asyncio
 import gzip
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,8 +15,6 @@ import dspy
 import pytest
 from dspy.lm15 import response_to_events
 from dspy.utils.exceptions import LMConfigurationError, LMInvalidRequestError
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from openai_server import Server, Wire, completion, serve
 from scripted_engine import ScriptedEngine, last_message, scripted_lm
 
@@ -32,16 +25,9 @@ from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.assigned import sampling
 from polyqa.lm.attempts import CallLog
 from polyqa.lm.client import CallTimeoutError
-from polyqa.lm.recorded import (
-    DamageWarning,
-    MissingReplyError,
-    RecordedReply,
-    RecordedRequest,
-    Recording,
-    pack,
-    recorded,
-)
+from polyqa.lm.recorded import MissingReplyError, recorded
 from polyqa.lm.recorder import recording
+from polyqa.lm.reply_file import Recording, pack
 from polyqa.signatures import GradePassage
 
 MODEL = "openai/m"
@@ -64,11 +50,6 @@ def server() -> Iterator[Server]:
 
 def real(server: Server, **settings: Any) -> dspy.LM:
     return polyqa.language_model(f"{MODEL}@{server.base}", **{"api_key": "sk-secret", "cache": False, **settings})
-
-
-def record_of(text: str, **settings: Any) -> RecordedReply:
-    request = RecordedRequest(MODEL, settings, [{"role": "user", "content": text}])
-    return RecordedReply(request, f"re: {text}", "stop", {"input_tokens": 1}, 0.25)
 
 
 def records_of(path: Path) -> list[dict[str, Any]]:
@@ -256,112 +237,6 @@ def test_a_reply_that_cannot_be_written_down_is_an_error(server: Server, path: P
         lm("one")
 
 
-KILLED = """
-import os, signal, sys
-from polyqa.lm.recorded import Recording
-sys.path.insert(0, {here!r})
-from test_recorded import record_of
-recording = Recording({path!r})
-for number in range(20):
-    recording.add(record_of(f"text {{number}}"))
-open({path!r} + ".new", "ab").write(b'\\n{{"key": "torn')
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_a_kill_loses_nothing(path: Path) -> None:
-    script = KILLED.format(here=str(Path(__file__).parent), path=str(path))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    ended = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
-    assert not path.exists()
-    with pytest.warns(DamageWarning, match="not written to its end"):
-        killed = Recording(path)
-    assert len(killed) == 20
-    killed.add(record_of("one more"))
-    with pytest.warns(DamageWarning):
-        pack(path)
-    assert len(records_of(path)) == 21, "what follows a torn line is whole"
-
-
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-records = st.builds(
-    lambda text, reply, temperature, tokens: RecordedReply(
-        RecordedRequest(MODEL, {"temperature": temperature}, [{"role": "user", "content": text}]),
-        reply,
-        "stop",
-        {"input_tokens": tokens},
-        0.5,
-    ),
-    texts,
-    texts,
-    st.floats(0, 2),
-    st.integers(0, 10**6),
-)
-
-
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(records, max_size=8, unique_by=lambda record: record.request.key), st.randoms())
-def test_the_same_records_give_the_same_bytes(path: Path, some: list[RecordedReply], chance: Any) -> None:
-    files = []
-    for name in ("a.jsonl.gz", "b.jsonl.gz"):
-        file = path.with_name(name)
-        file.unlink(missing_ok=True)
-        shuffled = chance.sample(some, len(some))
-        for part in (shuffled[:3], shuffled[3:]):
-            recording = Recording(file)
-            for record in part:
-                assert recording.add(record) == record
-            pack(file)
-        assert sorted(map(repr, Recording(file))) == sorted(map(repr, some))
-        files.append(file.read_bytes() if some else b"")
-    assert files[0] == files[1]
-
-
-def rewritten(path: Path, change: Callable[[list[str]], list[str]]) -> None:
-    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-    path.write_bytes(gzip.compress("\n".join(change(lines)).encode()))
-
-
-@pytest.mark.parametrize(
-    ("damage", "told"),
-    [
-        (lambda path: rewritten(path, lambda lines: [lines[0], lines[1][:50]]), r"line 2 is damaged"),
-        (lambda path: rewritten(path, lambda lines: [*lines[:2], "{}"]), r"line 3 is damaged.*'model'"),
-        (lambda path: rewritten(path, lambda lines: [lines[0], lines[1].replace("one", "two")]), r"line 2.*changed"),
-        (lambda path: rewritten(path, lambda lines: ['{"recording": 9, "models": {}}']), "written by another polyqa"),
-        (lambda path: path.write_bytes(path.read_bytes()[:-20]), "cannot be read"),
-        (lambda path: path.write_text("plain"), "cannot be read"),
-        (lambda path: path.write_bytes(gzip.compress(bytes(3_000_000))), "unpacks to far more"),
-        (lambda path: path.write_bytes(gzip.compress(b"\n" * 1_000)), "line 1 is damaged"),
-        (lambda path: path.write_bytes(gzip.compress(b"[" * 100_000)), "line 1 is damaged"),
-        (lambda path: path.write_bytes(gzip.compress(b'{"models": 7}')), "line 1 is damaged"),
-        (lambda path: path.write_bytes(gzip.compress(b'{"models": {"m": {"settings": 7}}}')), "line 1 is damaged"),
-        (lambda path: path.write_bytes(gzip.compress(b'{"models": {"m": {"model_type": "x"}}}')), "line 1 is damaged"),
-        (lambda path: path.unlink(), "no recorded replies.*--record"),
-    ],
-)
-def test_damage_is_one_clear_error(
-    damage: Callable[[Path], object], told: str, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("polyqa.lm.recorded._LEAST_UNPACKED", 1_000_000)
-    Recording(path).add(record_of("one"))
-    pack(path)
-    damage(path)
-    with pytest.raises(PolyqaError, match=told):
-        polyqa.recorded(path)
-
-
-def test_a_file_chooses_no_address_and_no_key(path: Path) -> None:
-    Recording(path).add(record_of("one"))
-    pack(path)
-    made_with = dict.fromkeys(("self", "recording", "lm"), 7)
-    told = {"temperature": 0.5, "api_base": "http://evil.example", "api_key": "k", **made_with}
-    head = json.dumps({"recording": 1, "models": {MODEL: {"settings": told}}})
-    rewritten(path, lambda lines: [head, *lines[1:]])
-    assert polyqa.recorded(path).kwargs == {"temperature": 0.5}
-
-
 def test_a_file_of_several_models_says_their_names(path: Path) -> None:
     for model in ("openai/a", "openai/b"):
         engine = ScriptedEngine(lambda text: model, given=last_message)  # noqa: B023  called in this round
@@ -395,18 +270,3 @@ def test_a_saved_program_comes_back_with_its_recording(server: Server, path: Pat
     loaded.load(tmp_path / "program.json", allow_unsafe_lm_state=True)
     assert loaded.lm("one") == lm("one")
     assert "sk-secret" not in (tmp_path / "program.json").read_text()
-
-
-def test_two_language_models_at_once_lose_nothing(path: Path) -> None:
-    barrier = threading.Barrier(2)
-
-    def work(name: str) -> None:
-        recording = Recording(path)
-        barrier.wait()
-        for number in range(10):
-            recording.add(record_of(f"{name} {number}"))
-            pack(path)
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(work, ("a", "b")))
-    assert len(Recording(path)) == 20

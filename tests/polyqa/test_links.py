@@ -15,7 +15,7 @@ from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, remove
 from polyqa.colbert_index.versions import _release
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.runner import run_answers
-from polyqa.lm.recorded import RecordedReply, RecordedRequest, Recording
+from polyqa.lm.reply_file import RecordedReply, RecordedRequest, Recording
 from polyqa.optimizers.calls import kept_calls
 from polyqa.questions.build import free_place
 
