@@ -36,7 +36,8 @@ class SelfRAG(RetrievingProgram):
 
     Algorithm 1 of the paper with prompts in place of reflection tokens:
 
-    1. Retrieve: should passages be looked up? If not, the answer comes from the language model alone.
+    1. Retrieve: should passages be looked up? If not, the answer comes from the language model alone. The paper looks
+       them up in any case where an answer has to cite them, on ASQA, and so does ``preset="lean"``, the default.
     2. IsRel and a segment: for each of the K passages, all at once, whether it is relevant, and a segment of
        the answer from this passage alone. A passage that is not relevant goes no further.
     3. IsSup and IsUse: for each segment, all at once, how far its passage supports it, and how useful it is
@@ -66,8 +67,6 @@ class SelfRAG(RetrievingProgram):
     ----------
     retriever, reranker, settings
         See `base.RetrievingProgram`.
-    always_retrieve
-        Do not ask whether to retrieve, which saves a call; the paper does so on ASQA.
     weights
         Of rel, sup and use, none negative; by default the paper's, which varies them (section 5.2).
     """
@@ -77,24 +76,24 @@ class SelfRAG(RetrievingProgram):
         retriever: Retriever,
         reranker: Reranker,
         *,
-        always_retrieve: bool = False,
         weights: tuple[float, float, float] = (1.0, 1.0, 0.5),
         **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if len(weights) != 3 or min(weights) < 0:
             raise ValueError(f"weights must be three numbers, none negative, got {weights}")
-        self.always_retrieve = always_retrieve
         self.weights = tuple(weights)
-        self.decide = self.predictor(DecideRetrieval)
+        if not self.lean:
+            self.decide = self.predictor(DecideRetrieval)
         self.draft = self.predictor(DraftSegment)
         self.critique = self.predictor(CritiqueSegment)
         self.recall = self.predictor(AnswerClosedBook)
 
     @property
     def call_limits(self) -> CallLimits:
-        """Whether to retrieve, segments, critiques, and the answer from memory."""
-        return CallLimits(calls=2 + 2 * self.most_passages, depth=4)
+        """Segments, critiques and the answer from memory; before them, unless ``lean``, whether to retrieve."""
+        deciding = 0 if self.lean else 1
+        return CallLimits(calls=deciding + 2 * self.most_passages + 1, depth=deciding + 3)
 
     def score(self, support: Support, usefulness: int) -> float:
         """Return the critique score of a segment whose passage is relevant."""
@@ -134,7 +133,7 @@ class SelfRAG(RetrievingProgram):
 
     def retrieve_if_needed(self, question: str) -> Steps[tuple[bool, list[Passage]]]:
         """Return whether passages are needed, and the K passages; none if not."""
-        if self.always_retrieve:
+        if self.lean:
             return True, (yield from work(self.retrieve, question))
         # Searched before it is known whether it is needed: the index is searched while the decision is awaited.
         (decided,), passages = yield from ask_while([(self.decide, {"question": question})], self.retrieve, question)

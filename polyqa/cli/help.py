@@ -42,6 +42,11 @@ class Command(TyperCommand):
 
             ctx.default_map = self._defaults(defaults(args))
         parsed: list[str] = super().parse_args(ctx, args)
+        if getattr(ctx.get_parameter_source("passages"), "name", "") == "DEFAULT_MAP":
+            from polyqa.programs import PROGRAMS
+
+            if ctx.params.get("program") not in {None, *PROGRAMS}:
+                ctx.params["passages"] = None  # a compiled program has its own number
         return parsed
 
     def _defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -244,14 +244,14 @@ def test_the_best_rated_segments_make_the_answer_best_first(make: Any) -> None:
     assert result.supports[0] is Support.PARTIALLY
     assert result.usefulness == [4, 4, 5, 5, 1]
     assert result.retrieved is True
-    assert len(engine.seen) == 1 + 5 + 5
+    assert len(engine.seen) == 5 + 5
 
     other = ask(make("self-rag", weights=(1.0, 1.0, 0.0)), drafting(judgements))
     assert [titles[pid] for pid in other.kept] == [two, three, five, one]
 
 
 def test_irrelevant_passages_are_not_criticised(make: Any) -> None:
-    program = make("self-rag", always_retrieve=True)
+    program = make("self-rag")
     wanted = program.retrieve(QUESTION)[3]
     engine = drafting({wanted.title: ("Fully", "3")}, relevant=(wanted.title,))
     result = ask(program, engine)
@@ -260,12 +260,17 @@ def test_irrelevant_passages_are_not_criticised(make: Any) -> None:
     assert len(engine.seen) == 5 + 1
 
 
-@pytest.mark.parametrize(("needs", "passages", "calls"), [("Yes", 5, 1 + 5 + 5 + 1), ("No.", 0, 2)])
+@pytest.mark.parametrize(
+    ("preset", "needs", "passages", "calls"),
+    [("lean", "No", 5, 5 + 5 + 1), ("paper", "Yes", 5, 1 + 5 + 5 + 1), ("paper", "No.", 0, 2)],
+)
 def test_without_support_or_passages_the_answer_comes_from_memory(
-    needs: str, passages: int, calls: int, make: Any
+    preset: str, needs: str, passages: int, calls: int, make: Any
 ) -> None:
     engine = drafting({}, needs=needs)
-    result = ask(make("self-rag"), engine)
+    program = make("self-rag", preset=preset)
+    result = ask(program, engine)
+    assert calls <= program.call_limits.calls
     assert result.answer == "From memory."
     assert result.kept == result.interpretations == []
     assert (len(result.passages), len(result.scores), result.retrieved) == (passages, passages, passages > 0)
@@ -316,7 +321,7 @@ def test_labels_fill_the_baselines(make: Any, training: Callable[[str], list[Que
         answers = [one for reading in by_question[demo["question"]].readings for one in reading.short_answers]
         assert exact_presence(answers, demo["passage"]) == (demo["grade"] == "Correct")
 
-    drafts = label_demos(make("self-rag"), questions)
+    drafts = label_demos(make("self-rag", preset="paper"), questions)
     assert drafts["critique"] == drafts["decide"] == []
     assert {demo["relevant"] for demo in drafts["draft"]} == {"Yes", "No"}
     for demo in drafts["draft"]:

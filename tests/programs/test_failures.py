@@ -45,7 +45,7 @@ KEPT: list[tuple[str, dict[str, Any], str, str, str, Callable[[Any], Any]]] = [
     ("verdict", {}, "relaxed_query", EMPTY, "the question itself", lambda p: p.interpretations),
     ("crag", {}, "grade", GARBAGE, "counts as Ambiguous", lambda p: "Ambiguous" in p.grades and p.interpretations),
     ("jpr", {}, "selected", GARBAGE, "best-ranked", lambda p: p.selected == [] and p.interpretations),
-    ("self-rag", {}, "needs_passages", GARBAGE, "are looked up", lambda p: p.retrieved and p.interpretations),
+    ("self-rag", PAPER, "needs_passages", GARBAGE, "are looked up", lambda p: p.retrieved and p.interpretations),
     ("self-rag", {}, "segment", GARBAGE, "not relevant", lambda p: p.interpretations),
     ("self-rag", {}, "usefulness", GARBAGE, "not supported", lambda p: "No" in p.supports),
     ("toc", {}, "fitting", GARBAGE, "counted as No", lambda p: p.interpretations),

@@ -14,7 +14,7 @@ from polyqa.programs.registry import REGISTRY, most_calls
 NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
 TITANIC = ("When did Titanic come out?", "Who wrote Dune?", NONSENSE)
 BRIDGE = ("When was Tower Bridge opened?", "Which river does Tower Bridge cross?", NONSENSE)
-QUESTIONS = {**dict.fromkeys(("rac", "jpr", "crag", "diva", "dtv", "auto"), TITANIC), "sixpaq": BRIDGE}
+QUESTIONS = {**dict.fromkeys(("rac", "jpr", "crag", "self-rag", "diva", "dtv", "auto"), TITANIC), "sixpaq": BRIDGE}
 Make = Callable[..., Any]
 
 

@@ -51,6 +51,22 @@ def test_a_command_takes_each_default_by_its_option(project: Path) -> None:
     assert (ask["index"], ask["program"], ask["temperature"], ask["passages"]) == ("mine", "rac", 0.5, 3)
 
 
+def test_a_compiled_program_s_number_of_passages_is_its_own(project: Path) -> None:
+    import typer
+
+    from polyqa.cli.app import app
+
+    (project / FILE).write_text("passages = 3\n")
+    ask = typer.main.get_command(app).commands["ask"]  # type: ignore[attr-defined]
+    for program, options, passages in [
+        ("rac", [], 3),
+        ("compiled/mine", [], None),
+        ("compiled/mine", ["-k", "8"], 8),  # and is refused, as the user asked for it
+    ]:
+        assert ask.make_context("ask", ["Who?", "--program", program, *options]).params["passages"] == passages
+    assert ask.make_context("ask", ["Who?"]).params["passages"] == 3
+
+
 def test_the_user_s_own_file_may_name_servers() -> None:
     at_home('lm = "openai/m@http://10.0.0.1/v1"\nhelper-lm = "openai/x"\nmlflow = "http://10.0.0.2"\ntemperature = 0\n')
     assert defaults([]) == {
