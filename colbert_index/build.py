@@ -87,7 +87,9 @@ def build_index(
     target = index_path(index)
     if target.exists() and not is_half_made(target):
         if not overwrite:
-            raise PolyqaError(f"{target} exists; remove it, choose another name, or overwrite it (--overwrite).")
+            raise PolyqaError(
+                f"{target} exists; remove it, choose another name, or overwrite it (--overwrite; overwrite=True)."
+            )
         if not is_index(target):
             raise PolyqaError(f"{target} is not a polyqa index; it is left alone. Choose another name.")
     passages = read_corpus(corpus) if shards == 1 else None

@@ -9,6 +9,7 @@ from contextlib import closing
 from datetime import date
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
@@ -35,10 +36,14 @@ _APART = r"(?: \([^()]{2,60}\)|(?:, [A-Z][^\s,.()]*(?: [A-Z][^\s,.()]*){0,3}){1,
 # The title that many collections put before a text: "Da Real World Da Real World is an album", "Keyes, Oklahoma Keyes
 # is a town", "Manic (2017 film) Manic is a film". "Bora Bora is an island" has none.
 _TITLED = re.compile(
-    rf"(?P<title>{_NAME}(?: \S+){{1,9}}?) (?=(?P=title)(?!\w))"
+    rf"(?P<title>{_NAME}(?: \S+){{1,9}}?) (?=(?i:(?:the |an? )?(?P=title))(?!\w))"
     rf"|(?P<named>(?P<name>{_NAME}(?: \S+){{0,9}}?){_APART}) "
     r"(?=(?P=name)(?:,| \(| (?:is|was|are|were|has|had|refers|may)\b))"
 )
+# "David Hancock (cricketer) David Arthur Hancock was a cricketer": a name, what sets it apart, then a sentence that has
+# its words.
+_SET_APART = re.compile(rf"(?P<title>(?P<name>{_NAME}(?: \S+){{0,9}}?) \([^()]{{2,60}}\)) (?=[A-Z\"“])")
+_NAMED_WITHIN = 14  # words
 _MARKUP = re.compile(r"(?:Section|BULLET)::::(?:- ?)?")  # of KILT's articles
 
 
@@ -47,6 +52,18 @@ def _unnamed(cells: Sequence[str]) -> Sequence[str] | None:
 
 
 SHAPE = Shape("passages", frozenset({*TEXTS, *_DOCUMENTS, "paragraphs"}), _unnamed, "corpus")
+
+
+def _begun(text: str) -> tuple[str, str]:
+    """Return the title that a text begins with, empty if it has none, and the text behind it."""
+    if found := _TITLED.match(text):
+        return found["title"] or found["named"], text[found.end() :]
+    if found := _SET_APART.match(text):
+        rest = text[found.end() :]
+        following = iter(re.findall(r"\w+", " ".join(rest.split(maxsplit=_NAMED_WITHIN)[:_NAMED_WITHIN]).lower()))
+        if all(word in following for word in re.findall(r"\w+", found["name"].lower())):
+            return found["title"], rest
+    return "", text
 
 
 def _title(value: Any) -> Any:
@@ -81,9 +98,10 @@ class PassageRecord(BaseModel):
     def passage(self) -> Passage:
         """Return the passage; if it has no id, with that of its content."""
         title, text = self.title, self.text
-        if not title and (begun := _TITLED.match(text)):
-            title, text = begun["title"] or begun["named"], text[begun.end() :]
-        return with_id(Passage(pid=self.id or "", title=title, text=text, metadata=self._metadata()))
+        if not title:
+            title, text = _begun(text)
+        passage = Passage(pid=self.id or "", title=title, text=text, metadata=self._metadata())
+        return passage if self.id else passage.model_copy(update={"pid": content_id(passage, passage.metadata)})
 
     def _metadata(self) -> dict[str, MetadataValue]:
         """Return what a condition can be about; LangChain's ``metadata`` counts as columns."""
@@ -98,9 +116,10 @@ class PassageRecord(BaseModel):
         }
 
 
-def content_id(passage: Passage) -> str:
-    """Return the id that title and text give a passage: 16 hexadecimal digits."""
-    return hashlib.sha256(f"{passage.title}\0{passage.text}".encode(errors="surrogatepass")).hexdigest()[:16]
+def content_id(passage: Passage, metadata: Mapping[str, MetadataValue] = MappingProxyType({})) -> str:
+    """Return the id that title and text, and metadata if given, give a passage: 16 hexadecimal digits."""
+    told = f"{passage.title}\0{passage.text}" + (f"\0{sorted(metadata.items())}" if metadata else "")
+    return hashlib.sha256(told.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def with_id(passage: Passage) -> Passage:

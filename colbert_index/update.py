@@ -62,7 +62,8 @@ class _Change:
 def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     """Add the passages of a corpus to an index; to its smallest shard, if it has several.
 
-    Passages that the index has already, with the same id, title and text, are left out with a warning.
+    Passages that the index has already, with the same id, title and text, are left out with a warning; other metadata
+    that they come with take the place of those there.
 
     Parameters
     ----------
@@ -87,12 +88,13 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     new = [passage for passage in given if not same_passage(known.get(passage.pid), passage)]
     read.passages, read.repeated = len(new), read.repeated + len(given) - len(new)
     warn_of_left_out(read, corpus)
+    others = {passage.pid: passage.metadata for passage in given if passage.metadata and passage.pid in known}
     if not new:
-        return index
+        return replace_metadata(index, others)
     if taken := [passage.pid for passage in new if passage.pid in known]:
         ids = f"The id {taken[0]!r} is" if len(taken) == 1 else f"{len(taken):,} ids, such as {taken[0]!r}, are"
         raise PolyqaError(f"{ids} already in the index {index.name}; remove what is there first.")
-    return _changed(index, set(), new)
+    return replace_metadata(_changed(index, set(), new), others)
 
 
 def replace_passages(index: ColBERTIndex, passages: Sequence[Passage]) -> ColBERTIndex:

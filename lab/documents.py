@@ -147,8 +147,10 @@ def answers(name: str) -> str:
     known = [one for one in (*_CONFLICTS, *_QUALITY, *_AMOUNTS) if any(one in run.metrics for run in results.runs)]
     heads = ["program", "DR", f"against {results.baseline}", *(COLUMNS[one].label for one in known)]
     runs = sorted(results.runs, key=lambda run: -run.metrics["dr"].value)
+    models = {run.settings.lm for run in runs}
     rows = (
-        [f"`{run.settings.program}`", str(run.metrics["dr"]), _change(run)] + [_cell(run, one) for one in known]
+        [f"`{run.settings.program}`" + f", {run.settings.lm}" * (len(models) > 1), str(run.metrics["dr"]), _change(run)]
+        + [_cell(run, one) for one in known]
         for run in runs
     )
     made = (

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from .text import check_lists
 from .token_f1 import token_f1
 
 
@@ -29,6 +30,8 @@ def answer_f1(predictions: Sequence[str], answers: Sequence[Sequence[str]]) -> l
     ValueError
         If there is no gold answer.
     """
+    check_lists(predictions)
+    check_lists(answers, 2)
     if not answers:
         raise ValueError("Answer-F1 of a question without answers is undefined")
     return [max(token_f1(prediction, aliases) for aliases in answers) for prediction in predictions]

@@ -11,6 +11,8 @@ from functools import lru_cache
 
 import regex
 
+from .text import check_lists
+
 Match = Callable[[Iterable[str], str], bool]
 _TOKEN = regex.compile(r"[\p{L}\p{N}\p{M}]+|[^\p{Z}\p{C}]")
 
@@ -48,4 +50,6 @@ def covered_answers(answers: Sequence[Sequence[str]], texts: Sequence[str], *, m
         Decides whether a text holds one of some aliases: DPR's `has_answer`, or ASQA's
         `exact_presence.exact_presence`. Figures of different rules are not comparable.
     """
+    check_lists(answers, 2)
+    check_lists(texts)
     return sum(any(match(aliases, text) for text in texts) for aliases in answers)

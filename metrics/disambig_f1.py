@@ -7,6 +7,7 @@ from polyqa.models import SpanReader
 
 from .exact_match import exact_match
 from .gold import Reading
+from .text import check_lists
 from .token_f1 import token_f1
 
 
@@ -56,6 +57,8 @@ def disambig_f1(answers: Sequence[str], gold: Sequence[Sequence[str]]) -> Disamb
     An empty answer scores 0 against an alias that is not empty. The corpus value is the mean over
     questions (Stelmakh et al., 2022). Figures of different readers are not comparable.
     """
+    check_lists(answers)
+    check_lists(gold, 2)
     if not gold:
         raise ValueError("Disambig-F1 of a question without readings is undefined")
     pairs = list(zip(answers, gold, strict=True))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .text import normalize_answer
+from .text import check_lists, normalize_answer
 
 
 def exact_match(prediction: str, answers: Sequence[str]) -> float:
@@ -16,5 +16,6 @@ def exact_match(prediction: str, answers: Sequence[str]) -> float:
     >>> exact_match("The Beatles", ["Beatles", "the Fab Four"])
     1.0
     """
+    check_lists(answers)
     wanted = normalize_answer(prediction)
     return float(any(normalize_answer(answer) == wanted for answer in answers))

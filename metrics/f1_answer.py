@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .text import normalize_answer
+from .text import check_lists, normalize_answer
 
 
 def f1_answer(predictions: Sequence[str], annotations: Sequence[Sequence[Sequence[str]]]) -> float:
@@ -35,6 +35,8 @@ def f1_answer(predictions: Sequence[str], annotations: Sequence[Sequence[Sequenc
     Edge case: no prediction, or an annotator without answers, gives 0. Equal predictions count one
     by one. Source: AmbigQA's official script (Min et al., 2020).
     """
+    check_lists(predictions)
+    check_lists(annotations, 3)
     if not annotations:
         raise ValueError("F1 answer without an annotation is undefined")
     return max(_set_f1(predictions, answers) for answers in annotations)

@@ -64,6 +64,8 @@ class _Mean(Module):
 
     def _compute(self, **columns: Sequence[Any]) -> dict[str, float]:
         function = type(self).function
+        if not any(columns.values()):
+            raise ValueError(f"{type(self).__name__} of no predictions is undefined")
         return {function.__name__: fmean(float(function(*row)) for row in zip(*columns.values(), strict=True))}
 
 
@@ -145,6 +147,8 @@ class DR(Module):
         ]
         texts = [alce_text(text) for text in predictions] if self.alce else predictions
         scores = score_long_answers(texts, questions, self.reader)
+        if bare := [question.id for question in questions if not question.long_answers]:
+            raise ValueError(f"DR needs a long answer for each question: references[{bare[0]}] has none")
         rouge_ls = [score.rouge_l for score in scores if score.rouge_l is not None]
         f1s = [score.disambig.f1 for score in scores]
         return {

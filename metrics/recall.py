@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from .answer_match import Match, covered_answers, has_answer
-from .text import normalize_answer
+from .text import check_lists, normalize_answer
 
 
 def recall(answers: Sequence[Sequence[str]], texts: Sequence[str], k: int, *, match: Match = has_answer) -> float:
@@ -48,6 +48,7 @@ def distinct_answers(answers: Sequence[Sequence[str]]) -> list[list[str]]:
     >>> distinct_answers([["Turin", "Torino"], ["Oslo"], ["torino"]])
     [['Turin', 'Torino', 'torino'], ['Oslo']]
     """
+    check_lists(answers, 2)
     groups: list[tuple[list[str], set[str]]] = []
     for aliases in answers:
         own = {normalize_answer(alias) for alias in aliases}

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from .text import check_lists
+
 
 def rouge_l(prediction: str, references: Sequence[str]) -> float:
     """Return the best rougeLsum F-measure of a long answer against its reference answers.
@@ -36,6 +38,7 @@ def rouge_l(prediction: str, references: Sequence[str]) -> float:
     sentences together that Punkt would part by their capitals. Source: Stelmakh et al., 2022,
     official scorer, with rouge-score 0.1.2. An empty prediction scores 0.
     """
+    check_lists(references)
     if not references:
         raise ValueError("ROUGE-L without a reference answer is undefined")
     scorer = _scorer()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from .exact_presence import exact_presence
+from .text import check_lists
 
 
 def str_em(prediction: str, answers: Sequence[Sequence[str]]) -> float:
@@ -31,6 +32,7 @@ def str_em(prediction: str, answers: Sequence[Sequence[str]]) -> float:
     -----
     An answer stands in a text by `exact_presence.exact_presence`: a normalised substring.
     """
+    check_lists(answers, 2)
     if not answers:
         raise ValueError("STR-EM of a question without answers is undefined")
     return sum(exact_presence(aliases, prediction) for aliases in answers) / len(answers)

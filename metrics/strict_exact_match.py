@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from .text import holds, normalize_answer
+from .text import check_lists, holds, normalize_answer
 
 
 def strict_exact_match(told: Sequence[str], answers: Sequence[Sequence[str]], wrong: Sequence[str]) -> float:
@@ -45,6 +45,9 @@ def strict_exact_match(told: Sequence[str], answers: Sequence[Sequence[str]], wr
     >>> strict_exact_match(["In 1902", "Elia Kazan"], [["1902"], ["Elia Kazan"]], ["1885"])
     1.0
     """
+    check_lists(told)
+    check_lists(answers, 2)
+    check_lists(wrong)
     if not answers:
         raise ValueError("strict exact match of a question without right answers is undefined")
     found = all(any(holds(one, alias, normalize_answer) for one in told for alias in aliases) for aliases in answers)

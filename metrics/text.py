@@ -5,6 +5,7 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 _BEFORE = 120  # characters of a long sentence that are shown before what it is shown for
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -98,6 +99,17 @@ def holds(text: str, answer: str, normal: Callable[[str], str] = normalize_words
     """
     wanted = normal(answer)
     return bool(wanted) and f" {wanted} " in f" {normal(text)} "
+
+
+def check_lists(values: Any, depth: int = 1) -> None:
+    """Raise `TypeError` for a text in the place of a list of texts: its letters would be taken for texts.
+
+    ``depth`` is how deeply lists are nested: 2 for a list of aliases per answer.
+    """
+    if isinstance(values, str):
+        raise TypeError(f"a list is needed in place of the text {values!r:.80}")
+    for value in values if depth > 1 else ():
+        check_lists(value, depth - 1)
 
 
 def several(answer: str) -> list[str]:

@@ -226,8 +226,10 @@ def check_question(question: str) -> str:
     Raises
     ------
     PolyqaError
-        If it is empty, longer than 2,000 characters, or holds half a character (a lone surrogate).
+        If it is no text, empty, longer than 2,000 characters, or holds half a character (a lone surrogate).
     """
+    if not isinstance(question, str):
+        raise PolyqaError(f"A question is a text, not {question!r:.80}.")
     question = " ".join(question.split())
     if not question:
         raise PolyqaError("The question is empty; ask something like: When did Titanic come out?")
@@ -246,8 +248,8 @@ def check_question(question: str) -> str:
 
 def check_confidence(least: float | None) -> None:
     """Raise a `PolyqaError` unless a number is a least confidence."""
-    if least is not None and not 0 <= least <= 1:
-        raise PolyqaError(f"min_confidence is a probability, from 0 to 1, not {least}.")
+    if least is not None and not (isinstance(least, int | float) and 0 <= least <= 1):
+        raise PolyqaError(f"min_confidence is a probability, from 0 to 1, not {least!r:.80}.")
 
 
 def ask(
@@ -270,7 +272,7 @@ def ask(
         A name or path that `polyqa.load` takes, or a program from it (which saves loading again).
         If not given, ``spanwise`` for a language model on this machine (``local``), else ``auto``.
     index
-        Where to look, see `polyqa.load`; not used if ``program`` is a program.
+        Where to look, see `polyqa.load`; not with a program from it.
     lm
         A name for `polyqa.language_model`, or a `dspy.LM`. If not given, what ``dspy.configure(lm=…)`` or
         ``dspy.context(lm=…)`` has set, and else the embedded engine. The adapter is that of DSPy's settings, too.
@@ -319,7 +321,7 @@ async def aask(
     await asyncio.to_thread(warm_up, loaded, model)
     read = await asyncio.to_thread(as_read, question, loaded)
     with recording(model, loaded) as recorder:
-        prediction = await loaded.acall(question=read.question)
+        prediction = await awaited(loaded, read.question)
     result = await asyncio.to_thread(result_of, read, prediction, name, loaded, model, recorder, min_confidence)
     return asking_back(result) if ask_back else result
 
@@ -334,9 +336,14 @@ def ready_program(
     program: str | Path | dspy.Module, index: str | Path | ColBERTIndex | None, settings: Mapping[str, Any]
 ) -> tuple[dspy.Module, str]:
     """Return a program that is ready to be asked, and its name; one that is made already has its index."""
-    parts = settings if isinstance(program, dspy.Module) else {"index": index, **settings}
-    make, name = checked_program(program, parts)
+    make, name = checked_program(program, {"index": index, **settings})
     return make(), name
+
+
+async def awaited(program: dspy.Module, question: str) -> Any:
+    """Return what a program gives for a question; one without ``aforward`` runs in a thread."""
+    call = program.acall if hasattr(program, "aforward") else dspy.asyncify(program)
+    return await call(question=question)
 
 
 def result_of(
@@ -348,15 +355,21 @@ def result_of(
     recorder: Recorder,
     min_confidence: float | None = None,
 ) -> Result:
-    """Return what a program gave for a question, how sure that is, and what it took; the prediction stays as it is."""
-    fields = dict(prediction.items())
+    """Return what a program gave for a question, how sure that is, and what it took; the prediction stays as it is.
+
+    A `PolyqaError` says that it is no prediction with an ``answer``.
+    """
+    if not isinstance(prediction, dspy.Prediction) or "answer" not in prediction:
+        had = ", ".join(prediction.keys()) if isinstance(prediction, dspy.Prediction) else type(prediction).__name__
+        raise PolyqaError(f"{name} has to give a dspy.Prediction with an answer; it gave {had or 'an empty one'}.")
+    fields = {"interpretations": (), "passages": (), **prediction}
     assigned = own_lms(program)
     told = _told_confidence(fields)
     return _weighed(
         Result(
             question=read.question,
             respelled=read.respelled,
-            answer=fields.pop("answer"),
+            answer=str(fields.pop("answer") or ""),
             interpretations=fields.pop("interpretations"),
             passages=fields.pop("passages"),
             sources=pop_sources(fields),

@@ -10,6 +10,7 @@ from typing import Any
 
 import dspy
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import questions_fingerprint
@@ -84,6 +85,10 @@ def evaluate(
     scorer = make_scorer(models, alce=alce)
     question_set = as_questions(questions)
     asked = question_set.asked
+    if not asked:
+        raise PolyqaError("There is no question in it: give one at least.")
+    if threads is not None and threads < 1:
+        raise PolyqaError(f"threads is at least 1, not {threads}.")
     ready = make()
     # A reply from a cache has no tokens and no time; the run's folder keeps them.
     model, ready = model.copy(cache=False), with_cache(ready, False)

@@ -148,12 +148,14 @@ class Models:
     @property
     def chosen_lm(self) -> str | dspy.LM:
         """What ``lm`` means here and now: what was given, what DSPy has set, or the embedded engine."""
-        return self.lm or dspy.settings.lm or MODEL_NAME
+        return dspy.settings.lm or MODEL_NAME if self.lm is None else self.lm
 
     def answering(self) -> dspy.LM:
         """Return the language model that runs programs; see `language_model` for its errors."""
         chosen = self.chosen_lm
         if not isinstance(chosen, str):
+            if not isinstance(chosen, dspy.BaseLM):
+                raise PolyqaError(f"A language model is a name or one of DSPy, not {chosen!r:.80}.")
             return chosen
         if chosen != MODEL_NAME:
             return language_model(chosen, api_base=self.api_base, **self.settings.limits(), **self.settings.sampling())

@@ -207,7 +207,8 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
                 if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
                     reranker.score([_ANYTHING], [index.first_passage()])
     for model in (lm, *own_lms(program).values()):
-        server = getattr(getattr(model.engine, "lm", model), "server", None)  # a recording has the model behind it
+        engine = getattr(model, "engine", None)  # a `dspy.BaseLM` has none; that of a recording has the model behind it
+        server = getattr(getattr(engine, "lm", model), "server", None)
         if server is not None:
             server.address()
     for _, predictor in program.named_predictors():

@@ -1,7 +1,7 @@
 """Questions by name: what is loaded, what runs and cards say of it, and the sets of a compilation."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,13 +37,17 @@ class Questions:
         search. How many of them are shown is the program's setting ``passages``.
     """
 
-    source: str | Path | Sequence[Question | dspy.Example]
+    source: str | Path | Iterable[Question | dspy.Example]
     format: str | None = None
     split: str | None = None
     limit: int | None = None
     seed: int = 0
     name: str = ""
     own_documents: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.source, Iterator):
+            object.__setattr__(self, "source", [*self.source])
 
     @cached_property
     def asked(self) -> list[Question]:
@@ -88,7 +92,7 @@ def _question(item: Question | dspy.Example, number: int) -> Question:
     return replace(made, id=hashlib.sha256(made.question.encode()).hexdigest()[:16]) if made.id == place else made
 
 
-Given: TypeAlias = str | Path | Sequence[Question | dspy.Example] | Questions
+Given: TypeAlias = str | Path | Iterable[Question | dspy.Example] | Questions
 """What is taken for questions."""
 
 

@@ -115,10 +115,12 @@ def _forms(typed: str) -> tuple[str, ...]:
 
 
 def _with_capitals(question: str, index: ColBERTIndex) -> str:
-    """Return a question in small letters with the capitals that the passages found for it have.
+    """Return a question in small letters, or in capitals, with the capitals that the passages found for it have.
 
     Those are the capitals of titles, and of words that have one wherever they stand in these passages.
     """
+    if question.isupper():
+        question = question.lower()
     if question != question.lower():
         return question
     found = index.search(question, _FIRST)

@@ -16,7 +16,7 @@ from typing import Any
 
 import dspy
 
-from polyqa.asking import check_confidence, check_question, result_of
+from polyqa.asking import awaited, check_confidence, check_question, result_of
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, write_atomically
 from polyqa.base.ledger import Ledger, exporting, open_ledger, read_lines, remove_ledger
@@ -155,7 +155,7 @@ class Answerer:
         try:
             read = await asyncio.to_thread(as_read, check_question(asked.question), self.program)
             with recording(self.lm, self.program) as recorder:
-                prediction = await self.program.acall(question=read.question)
+                prediction = await awaited(self.program, read.question)
             result = await asyncio.to_thread(
                 result_of, read, prediction, self.label, self.program, self.lm, recorder, self.min_confidence
             )

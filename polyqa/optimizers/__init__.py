@@ -6,11 +6,13 @@ from polyqa.base.lazy import lazy_names
 
 if TYPE_CHECKING:
     from .compiler import Compiled as Compiled
-    from .compiler import compile_program as compile  # noqa: F401  exported below
+    from .compiler import compile_program
     from .plan import Plan as Plan
     from .recipes import RECIPES as RECIPES
     from .recipes import Recipe as Recipe
     from .recipes import recipe as recipe
+
+    compile = compile_program
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__, {".compiler": "Compiled compile=compile_program", ".plan": "Plan", ".recipes": "RECIPES Recipe recipe"}

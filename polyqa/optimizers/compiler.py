@@ -2,6 +2,7 @@
 
 import json
 import random
+import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -172,7 +173,10 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
     """Return a program compiled by a recipe that is no chain; it may be the one that was given."""
     match plan.recipe.optimizer:
         case "labels":
-            return _show(program, label_demos(program, plan.trainset), plan)
+            labelled = label_demos(program, plan.trainset)
+            if not any(labelled[name] for name in plan.recipe.predictors or shown_demos(program)):
+                warnings.warn(_NO_DEMOS, stacklevel=2)
+            return _show(program, labelled, plan)
         case "own-runs":
             pools = bootstrap_pool(
                 plan.teacher or program,
@@ -188,6 +192,13 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
         case _:
             with dspy.context(lm=plan.lm):
                 return run_teleprompter(program, plan, done.parent, [moments])
+
+
+_NO_DEMOS = (
+    "The labels give the program no demos, and the recipe changes nothing. They fill predictors with the fields of "
+    "polyqa's signatures, from the passages that a method retrieve(question) of the program returns. Add that, or take "
+    "bootstrap-few-shot, which takes demos from runs."
+)
 
 
 # Not Tree of Clarifications' and Self-RAG's judgements: theirs are of one passage.

@@ -30,7 +30,7 @@ def as_question(item: Question | dspy.Example, place: str) -> Question:
     if isinstance(gold, Question):
         return gold
     text, answers = item.get("question"), item.get("answers") or item.get("answer")
-    answers = (answers,) if isinstance(answers, str) else answers
+    answers = (str(answers),) if isinstance(answers, str | int | float) else answers
     if not isinstance(text, str) or not text.strip():
         raise PolyqaError(f"{place} has no question; it has {', '.join(item.keys()) or 'nothing'}.")
     if not isinstance(answers, Sequence) or not answers or not all(isinstance(one, str) and one for one in answers):
@@ -68,6 +68,8 @@ class PlainMetric(AnswerMetric):
         item = self.examples.get(example.gold.id, example)
         # With a trace a function may answer with a verdict, and True reaches every threshold.
         value = float(self.function(item if isinstance(item, dspy.Example) else example, prediction, trace))
+        if not 0 <= value <= 1:
+            raise PolyqaError(f"A metric gives a number from 0 to 1; {self.name} gave {value:g}.")
         return value if trace is None else value >= self.threshold and not getattr(prediction, "faults", None)
 
     def with_feedback(

@@ -3,9 +3,12 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import time
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import assume, given, settings
@@ -116,6 +119,16 @@ def test_passages_without_an_id_get_one_of_their_content(write: Write) -> None:
         ),
         ("Thomas Ley, 1st Earl Thomas Ley, 1st Earl (1577 – 1653) was a politician.", "Thomas Ley, 1st Earl"),
         ("2012 Summer Olympics 2012 Summer Olympics took place.", "2012 Summer Olympics"),
+        ("Roanoke Colony The Roanoke Colony was an attempt.", "Roanoke Colony"),
+        ("Value sensitive design value Sensitive Design is one.", "Value sensitive design"),
+        ("David Hancock (cricketer) Sir David Arthur Hancock was one.", "David Hancock (cricketer)"),
+        ("Flight 63 (1943) On 28 July 1943 American Airlines Flight 63 was one.", "Flight 63 (1943)"),
+        ('Shy Boy (song) "Shy Boy" is one.', "Shy Boy (song)"),
+        ("Apple (AAPL) CEO Tim Cook spoke.", ""),
+        ("Apple (AAPL) shares fell as Apple warned.", ""),
+        ("Hancock David (cricketer) David Hancock was one.", ""),
+        ("Ohio (513) 564-7650 is a number in Ohio.", ""),
+        ("Ohio (state) " + "A word and another, then " * 3 + "Ohio.", ""),
         ("Bora Bora is an island.", ""),
         ("The The is a band.", ""),
         ("He was born. He was born again.", ""),
@@ -462,7 +475,7 @@ def test_public_files_as_they_are(name: str, write: Write) -> None:
     file, content, expected = PUBLIC[name]
     found = read_corpus(str(write(file, content)))
     assert [(p.pid, p.title, p.text, dict(p.metadata)) for p in found] == [
-        (content_id(Passage(pid="", title=title, text=text)) if pid is None else pid, title, text, metadata)
+        (content_id(Passage(pid="", title=title, text=text), metadata) if pid is None else pid, title, text, metadata)
         for pid, title, text, metadata in expected
     ]
 
@@ -499,7 +512,8 @@ def test_objects_of_python_as_they_are(tmp_path: Path) -> None:
 
     frame = pd.DataFrame({"id": [1.0, np.nan], "title": ["Tea", None], "text": ["Green.", "Black."], "price": [2, 3]})
     tea = Passage(pid="1", title="Tea", text="Green.", metadata={"price": 2})
-    black = Passage(pid=content_id(Passage(pid="", text="Black.")), text="Black.", metadata={"price": 3})
+    black = Passage(pid="", text="Black.", metadata={"price": 3})
+    black = black.model_copy(update={"pid": content_id(black, black.metadata)})
     data = datasets.Dataset.from_pandas(frame)
     data.save_to_disk(str(tmp_path / "one"))
     splits = datasets.DatasetDict(train=data.select([0]), dev=data.select([1]))
@@ -509,9 +523,10 @@ def test_objects_of_python_as_they_are(tmp_path: Path) -> None:
         assert read_corpus(source) == [tea, black], source
     missing = pd.DataFrame({"id": pd.array([1, None], dtype="Int64"), "title": pd.array(["Tea", None], dtype="string")})
     missing["text"], missing["day"] = ["Green.", "Black."], [pd.NaT, pd.Timestamp("2024-01-02")]
+    day = {"day": "2024-01-02T00:00:00"}
     assert [(one.pid, one.title, one.metadata) for one in read_corpus(missing)] == [
         ("1", "Tea", {}),
-        (black.pid, "", {"day": "2024-01-02T00:00:00"}),
+        (content_id(black, day), "", day),
     ]
     titled = pd.DataFrame({"id": [1.0], "title": [np.array(["Tea"])], "text": [["Green.", "Hot."]]})
     assert read_corpus(titled) == [Passage(pid="1", title="Tea", text="Green. Hot.")]
@@ -526,7 +541,7 @@ def test_objects_of_python_as_they_are(tmp_path: Path) -> None:
         _Document(text="Black.", metadata={}, id_="n2"),
     ]
     assert [(p.pid, p.text, dict(p.metadata)) for p in read_corpus(documents)] == [
-        (content_id(Passage(pid="", text="Green.")), "Green.", {"source": "a.pdf"}),
+        (content_id(Passage(pid="", text="Green."), {"source": "a.pdf"}), "Green.", {"source": "a.pdf"}),
         ("n2", "Black.", {}),
     ]
     assert read_corpus({"d1": {"title": "Tea", "text": "Green."}}) == [Passage(pid="d1", title="Tea", text="Green.")]
@@ -562,3 +577,18 @@ def test_a_table_that_python_wrote_keeps_every_character(
         writer.writerows([("id", "text", "title"), *((f"p{n}", *row) for n, row in enumerate(rows))])
     found = {p.pid: (p.text, p.title) for p in Corpus(path)} if any(text.strip() for text, _ in rows) else {}
     assert found == {f"p{n}": (text, title.strip()) for n, (text, title) in enumerate(rows) if text.strip()}
+
+
+def test_numbers_and_ids_of_databases_are_metadata() -> None:
+    row = {"id": UUID(int=7), "text": "The pump.", "price": Decimal("9.5"), "at": time(9, 30), "part": UUID(int=8)}
+    (passage,) = read_corpus([row])
+    assert passage.pid == str(UUID(int=7))
+    assert passage.metadata == {"price": 9.5, "at": "09:30:00", "part": str(UUID(int=8))}
+
+
+def test_rows_without_an_id_that_differ_in_metadata_are_two_passages() -> None:
+    rows = [{"text": "It lasts two years.", "product": product} for product in "AAB"]
+    with pytest.warns(UserWarning, match="1 repeated passage left out"):
+        passages = read_corpus(rows)
+    assert [one.metadata["product"] for one in passages] == ["A", "B"]
+    assert [one.pid for one in read_corpus([{"text": "It lasts two years."}])] == [content_id(passages[0])]

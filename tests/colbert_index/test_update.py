@@ -176,3 +176,13 @@ def test_ids_are_texts_or_numbers_one_or_any_iterable(copy_index: Callable[[], P
     index = remove_passages(index, np.array([1]))
     left = remove_passages(index, (pid for pid in (2, "59")))
     assert {passage.pid for passage in left.passages}.isdisjoint({"1", "2", "12", "59"})
+
+
+def test_a_passage_added_again_with_other_metadata_has_these(copy_index: Callable[[], Path]) -> None:
+    index = add_passages(ColBERTIndex(copy_index()), [MARMOT.model_copy(update={"metadata": {"seen": 1}})])
+    for added, seen in [([{"seen": 2}], 2), ([{}], 2), ([{"seen": 3}, CHEESE], 3)]:
+        passages = [one if isinstance(one, Passage) else MARMOT.model_copy(update={"metadata": one}) for one in added]
+        with pytest.warns(UserWarning, match="1 repeated passage left out"):
+            index = add_passages(index, passages)
+        assert [one.pid for one in index.where(f"seen = {seen}").search("whistle", 5)] == ["marmot"]
+    assert "cheese" in index.stored

@@ -208,3 +208,24 @@ def test_modules_on_questions_without_predictions(tmp_path: Path) -> None:
     scores = modules.Grounded(cache_dir=where).compute(predictions=[{**empty, "distinct": 0, "repeated": None}])
     assert set(scores.values()) == {0.0}
     assert modules.AnswerF1(cache_dir=where).compute(predictions=[[]], references=[[["x"]]]) == {"answer_f1": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("metric", "given"),
+    [
+        (str_em, ("In 1997", ["1997", "1998"])),
+        (rouge_l, ("a b c", "a b c")),
+        (exact_match, ("usa", "usa")),
+        (f1_answer, (["x1"], [["x1"]])),
+        (f1_answer, ("x1", [[["x1"]]])),
+        (answer_f1, (["x1"], ["x1"])),
+        (disambig_f1, (["x1"], ["x1"])),
+        (strict_exact_match, ("In 1902", [["1902"]], [])),
+        (strict_exact_match, (["In 1902"], [["1902"]], "1885")),
+        (recall, (["1997"], ["In 1997"], 5)),
+        (mrecall, ([["1997"]], "In 1997", 5)),
+    ],
+)
+def test_a_text_in_the_place_of_a_list_is_no_list_of_letters(metric: Any, given: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError, match="a list is needed in place of the text"):
+        metric(*given)

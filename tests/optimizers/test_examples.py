@@ -1,6 +1,7 @@
 """A module, examples, a recipe's name and a metric function of a DSPy user are enough to compile."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,13 @@ from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
 from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage, render_passages
+from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.models import Reader
 from polyqa.optimizers import Plan, compile, recipe
-from polyqa.optimizers.examples import PlainMetric
+from polyqa.optimizers.examples import PlainMetric, as_question
+from polyqa.signatures import ClarifyQuestion
 
 NAMES = ("Alba", "Brno", "Cork", "Delf")
 EXAMPLES = [
@@ -121,3 +125,37 @@ def test_another_metric_does_not_go_on_with_the_work_of_the_first(tmp_path: Path
     compile(Mine(), plans[0], tmp_path / "work")
     with pytest.raises(PolyqaError, match="is of another compilation: metric was"):
         compile(Mine(), plans[1], tmp_path / "work")
+
+
+def test_labels_that_fill_nothing_are_told(tmp_path: Path) -> None:
+    class Own(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.clarify = dspy.Predict(ClarifyQuestion)
+
+        def forward(self, question: str) -> dspy.Prediction:
+            return self.clarify(question=question, passages=render_passages([]))
+
+    class Retrieving(Own):
+        def retrieve(self, question: str) -> list[Passage]:
+            return polyqa.open_index("homonyms").search(question, 5)
+
+    train, dev = load_questions("homonyms/train", limit=3), load_questions("homonyms/dev", limit=1)
+    for kind, demos in ((Own, 0), (Retrieving, 3)):
+        plan = Plan.of(
+            train, dev, lambda gold, pred, trace=None: 1.0, recipe="labeled-few-shot", lm=polyqa.embedded_lm()
+        )
+        with nullcontext() if demos else pytest.warns(UserWarning, match=r"no demos.*retrieve\(question\)"):
+            made = compile(kind(), plan, tmp_path / kind.__name__)
+        assert [len(one.demos) for one in made.program.predictors()] == [demos]
+
+
+@pytest.mark.parametrize("value", [55, -0.1, float("nan")])
+def test_a_metric_gives_a_share(value: float, reader: Reader) -> None:
+    metric = PlainMetric(lambda gold, pred, trace=None: value, {}, reader)
+    with pytest.raises(PolyqaError, match=r"from 0 to 1; .* gave"):
+        metric(EXAMPLES[0].copy(gold=as_question(EXAMPLES[0], "0")), dspy.Prediction(answer="x"))
+
+
+def test_a_number_is_an_answer() -> None:
+    assert as_question(dspy.Example(question="When?", answer=1997), "0").answers == [("1997",)]

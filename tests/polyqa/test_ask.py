@@ -1,5 +1,6 @@
 import asyncio
 import threading
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -7,6 +8,7 @@ import pytest
 
 import polyqa
 from polyqa import asking
+from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Interpretation, Passage
 
 
@@ -57,3 +59,67 @@ def test_what_is_loaded_does_not_block_the_event_loop(monkeypatch: pytest.Monkey
     assert asyncio.run(polyqa.aask("When did Titanic come out?", program="rac")).answer
     assert threading.main_thread() not in loaded_in
     assert len(loaded_in) == 1
+
+
+class Own(dspy.Module):
+    """A program of a user's own, which gives an answer and nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.write = dspy.Predict("question -> answer")
+
+    def forward(self, question: str) -> Any:
+        return self.write(question=question)
+
+
+def own_lm() -> dspy.BaseLM:
+    return dspy.utils.DummyLM([{"answer": "In 1997."}] * 4)
+
+
+def test_a_program_and_a_language_model_of_one_s_own_are_asked_in_every_way(tmp_path: Path) -> None:
+    asked = "When did Titanic come out?"
+    for result in (
+        polyqa.ask(asked, program=Own(), lm=own_lm()),
+        asyncio.run(polyqa.aask(asked, program=Own(), lm=own_lm())),
+    ):
+        assert (result.answer, result.interpretations, result.passages) == ("In 1997.", (), ())
+    answered = polyqa.answer_many([asked], tmp_path / "answers.jsonl", program=Own(), models=polyqa.Models(lm=own_lm()))
+    assert [line["answer"] for line in answered] == ["In 1997."]
+    run = polyqa.evaluate(Own(), "homonyms/dev", models=polyqa.Models(lm=own_lm(), judge=None), folder=tmp_path / "run")
+    assert run.records
+
+
+def test_what_gives_no_answer_is_said() -> None:
+    class Bare(Own):
+        def forward(self, question: str) -> Any:
+            return self.gives
+
+    program = Bare()
+    for gives, told in [
+        ("text", "gave str"),
+        (dspy.Prediction(said="x"), "gave said"),
+        (dspy.Prediction(), "an empty one"),
+    ]:
+        program.gives = gives
+        with pytest.raises(PolyqaError, match=f"Bare has to give a dspy.Prediction with an answer; it {told}|{told}"):
+            polyqa.ask("When?", program=program)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"index": "homonyms"}, "made already: index cannot be given"),
+        ({"min_confidence": "x"}, "min_confidence is a probability, from 0 to 1, not 'x'"),
+        ({"lm": ""}, "names no provider"),
+        ({"lm": 5}, "A language model is a name or one of DSPy, not 5"),
+    ],
+)
+def test_what_does_not_fit_is_said(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        polyqa.ask("When?", program=Own(), **{"lm": own_lm(), **given})
+
+
+@pytest.mark.parametrize("question", [None, 5, ["When?"]])
+def test_a_question_is_a_text(question: Any) -> None:
+    with pytest.raises(PolyqaError, match="A question is a text, not"):
+        polyqa.ask(question, program="rac")

@@ -74,3 +74,26 @@ def test_examples_are_evaluated_and_compiled_with(tmp_path: Path) -> None:
         polyqa.compile(
             "closed-book", out=tmp_path / "other", recipe="labeled-few-shot", sets=polyqa.Sets(train=OWN, dev=OWN[:1])
         )
+
+
+def test_a_generator_of_questions_is_read_once(tmp_path: Path) -> None:
+    rows = [{"question": "When?", "answer": "1997"}, {"question": "Who?", "answer": "Ann"}]
+    for source in ((row for row in rows), (example for example in OWN)):
+        questions = polyqa.Questions(source)
+        assert len(questions.asked) == len(polyqa.Questions(questions.source).asked) >= 2
+
+
+def test_no_questions_and_no_threads_are_errors(tmp_path: Path) -> None:
+    for given, told in [
+        ({"questions": []}, "no question in it"),
+        ({"questions": OWN, "threads": 0}, "at least 1, not 0"),
+    ]:
+        with pytest.raises(PolyqaError, match=told):
+            polyqa.evaluate("rac", folder=tmp_path / "run", models=polyqa.Models(judge=None), **given)
+
+
+def test_a_misspelt_name_is_not_looked_for_on_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polyqa.evaluation.loading.load.read_hub", lambda *given: pytest.fail("asked the hub"))
+    for name in ("homonym/dev", "nonexist", "someone/set"):
+        with pytest.raises(PolyqaError, match=r"no questions are called so.*as hub:NAME"):
+            polyqa.Questions(name).asked  # noqa: B018

@@ -108,3 +108,10 @@ def test_the_answer_says_what_was_read(program: dspy.Module) -> None:
     assert result.to_dict()["respelled"] == {"Titanik": "Titanic"}
     assert cautions(result) == ["“Titanik” stands nowhere in the corpus; read as “Titanic”."]
     assert not cautions(same)
+
+
+@pytest.mark.parametrize("typed", ["WHEN DID TITANIC COME OUT?", "when did titanic come out?"])
+def test_a_question_in_capitals_or_small_letters_is_read_with_those_of_the_passages(
+    program: dspy.Module, typed: str
+) -> None:
+    assert as_read(typed, program).question == "When did Titanic come out?"

@@ -209,7 +209,9 @@ def _folder(path: Path, shape: Shape, split: str | None) -> Iterator[Record]:
         return
     files = [file for file in files if _part(file, path) is None]
     if not files:
-        raise problem(path, f"this folder holds no {shape.what}; they are read from {', '.join(SUFFIXES)} (or .gz)")
+        documents = "; documents are read by polyqa.documents.Documents" * (shape.what == "passages")
+        read = f"they are read from {', '.join(SUFFIXES)} (or .gz)"
+        raise problem(path, f"this folder holds no {shape.what}; {read}{documents}")
     names = dict.fromkeys(map(_split_name, files))
     if split is not None and split not in names and len(files) == 1:  # the splits stand in the file
         yield from _file(files[0], shape, split)

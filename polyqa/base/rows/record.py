@@ -3,7 +3,10 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import time
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from polyqa.base.errors import PolyqaError
 
@@ -66,6 +69,10 @@ def plain(value: Any) -> Any:
         return None if value != value else value
     if isinstance(value, bytes):
         return value.decode(errors="replace")
+    if isinstance(value, Decimal):
+        return plain(float(value))
+    if isinstance(value, UUID | time):
+        return str(value)
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
     if callable(tolist := getattr(value, "tolist", None)):
@@ -110,7 +117,9 @@ def problem(where: object, what: str, shown: str | None = None) -> PolyqaError:
 def no_split(where: object, split: str | None, names: Iterable[object]) -> PolyqaError:
     """Return the error that a split is none of these, or is not named."""
     if split is None:
-        return problem(where, f"name a split; there are {listed(names)} (--split NAME, or {where}@NAME)")
+        return problem(
+            where, f"name a split; there are {listed(names)} (--split NAME, or {where}@NAME; in Python split=…)"
+        )
     return problem(where, f"there is no split {split!r}; there are {listed(names)}")
 
 

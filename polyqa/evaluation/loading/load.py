@@ -95,7 +95,7 @@ def records_of(source: str | Path, split: str | None) -> Iterable[Record]:
         return _shipped(source, named or None, split)
     if source.startswith((".", "/", "~")) or exists(path):
         return read_rows(path, SHAPE, chosen)
-    return _from_hub(source, source, split)
+    return _from_hub(source, "", split)
 
 
 def _shipped(source: str, named: str | None, split: str | None) -> Iterable[Record]:
