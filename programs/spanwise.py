@@ -325,7 +325,7 @@ def _bears_out(finding: Finding, line: str, question: str) -> bool:
     the king, whom another sentence gives to somebody else. So names count against it that the passage has, but in other
     sentences, unless a pronoun may stand for them.
     """
-    if not holds(line, finding.answer):
+    if line[:1].islower() or not holds(line, finding.answer):  # the rest of a line that the model broke
         return False
     known = stems(f"{question} {finding.passage.indexed_text}")
     here = stems(f"{finding.passage.title} {finding.sentence}")

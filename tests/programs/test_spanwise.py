@@ -367,6 +367,11 @@ def complete(
             "The Hatter is Johnny Depp.\nThe Hatter is Ed Wynn.",
             "Alice (2010 film): The Hatter is Johnny Depp. Alice (1951 film): The Hatter is Ed Wynn.",
         ),
+        # the model broke a line
+        (
+            "The Hatter of the films\nis Johnny Depp in 2010 and Ed Wynn in 1951.",
+            "Alice (2010 film): Johnny Depp plays the Hatter. Alice (1951 film): Ed Wynn is heard as the Hatter.",
+        ),
         # where a line does not say which thing it is about, the title does
         (
             "Alice has Johnny Depp as the Hatter.\nThe Hatter is Ed Wynn.",

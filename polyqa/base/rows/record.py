@@ -117,9 +117,7 @@ def problem(where: object, what: str, shown: str | None = None) -> PolyqaError:
 def no_split(where: object, split: str | None, names: Iterable[object]) -> PolyqaError:
     """Return the error that a split is none of these, or is not named."""
     if split is None:
-        return problem(
-            where, f"name a split; there are {listed(names)} (--split NAME, or {where}@NAME; in Python split=…)"
-        )
+        return problem(where, f"name a split; there are {listed(names)} (--split NAME, or {where}@NAME)")
     return problem(where, f"there is no split {split!r}; there are {listed(names)}")
 
 

@@ -37,8 +37,8 @@ def load_questions(
     ----------
     source
         A file or a folder that `polyqa.base.rows.read_rows` reads, or ``FILE@SPLIT``; ``homonyms`` or
-        ``homonyms/SPLIT`` for the shipped questions; or a name on the hub, ``NAME`` or ``NAME@CONFIGURATION``, with
-        ``hub:`` in front to say so, and ``@SPLIT`` behind (``NAME@@SPLIT`` without a configuration).
+        ``homonyms/SPLIT`` for the shipped questions; or a name on the hub, ``hub:NAME`` or
+        ``hub:NAME@CONFIGURATION``, with ``@SPLIT`` behind (``hub:NAME@@SPLIT`` without a configuration).
     format
         A name in ``FORMATS``; told from the keys of the first record if not given.
     split
@@ -86,7 +86,7 @@ def records_of(source: str | Path, split: str | None) -> Iterable[Record]:
         path, split = located(source, split)
         return read_rows(path, SHAPE, split)
     if source.startswith(_HUB):
-        return _from_hub(source, source.removeprefix(_HUB), split)
+        return _from_hub(source, split)
     path, chosen = located(source, split)
     if format_of(path) in SUFFIXES:
         return read_rows(path, SHAPE, chosen)
@@ -95,7 +95,11 @@ def records_of(source: str | Path, split: str | None) -> Iterable[Record]:
         return _shipped(source, named or None, split)
     if source.startswith((".", "/", "~")) or exists(path):
         return read_rows(path, SHAPE, chosen)
-    return _from_hub(source, "", split)
+    raise problem(
+        source or "source",
+        f"no questions are called so: give a file ({', '.join(SUFFIXES)}), {_SHIPPED}, {_SHIPPED}/SPLIT, "
+        "or a data set on the Hugging Face hub as hub:NAME or hub:NAME@CONFIGURATION@SPLIT",
+    )
 
 
 def _shipped(source: str, named: str | None, split: str | None) -> Iterable[Record]:
@@ -105,12 +109,8 @@ def _shipped(source: str, named: str | None, split: str | None) -> Iterable[Reco
     return read_rows(questions_path(chosen), SHAPE)
 
 
-def _from_hub(source: str, name: str, split: str | None) -> list[Record]:
-    match = _HUB_NAME.fullmatch(name)
+def _from_hub(source: str, split: str | None) -> list[Record]:
+    match = _HUB_NAME.fullmatch(source.removeprefix(_HUB))
     if match is None:
-        raise problem(
-            source or "source",
-            f"no questions are called so: give a file ({', '.join(SUFFIXES)}), {_SHIPPED}, {_SHIPPED}/SPLIT, "
-            "or a data set on the Hugging Face hub as hub:NAME or hub:NAME@CONFIGURATION@SPLIT",
-        )
+        raise problem(source, "no data set of the Hugging Face hub is called so; write hub:NAME@CONFIGURATION@SPLIT")
     return read_hub(match["name"], match["config"] or None, one_split(source, match["split"], split))

@@ -32,10 +32,9 @@ def hub(monkeypatch: pytest.MonkeyPatch, write: Write, tmp_path: Path) -> list[A
 @pytest.mark.parametrize(
     ("source", "split", "call"),
     [
-        ("someone/nq", "train", ("someone/nq", None, "train")),
         ("hub:someone/nq", "train", ("someone/nq", None, "train")),
         ("hub:nq_open@light", "train", ("nq_open", "light", "train")),
-        ("one-split@a.b-c", None, ("one-split", "a.b-c", None)),
+        ("hub:one-split@a.b-c", None, ("one-split", "a.b-c", None)),
         ("hub:homonyms", "train", ("homonyms", None, "train")),
     ],
 )
@@ -46,14 +45,14 @@ def test_a_name_on_the_hub(hub: list[Any], source: str, split: str | None, call:
 
 def test_a_sample_and_a_format_of_the_hub(hub: list[Any]) -> None:
     assert len(load_questions("hub:nq_open", split="train", limit=1)) == 1
-    message = told(load_questions, "nq_open", split="train", format="asqa")
+    message = told(load_questions, "hub:nq_open", split="train", format="asqa")
     assert "hub:nq_open: train: record 1: no asqa record: qa_pairs: Field required" in message
 
 
 def test_splits_of_the_hub_are_listed(hub: list[Any]) -> None:
-    assert "hub:someone/nq: name a split; there are train, dev" in told(load_questions, "someone/nq")
+    assert "hub:someone/nq: name a split; there are train, dev" in told(load_questions, "hub:someone/nq")
     with pytest.raises(PolyqaError, match=r"hub:someone/nq: .*Unknown split \"test\".*train.*dev"):
-        load_questions("someone/nq", split="test")
+        load_questions("hub:someone/nq", split="test")
 
 
 def test_offline_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
