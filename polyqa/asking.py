@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
 from polyqa.base.text import SURROGATE, counted, in_paragraphs
-from polyqa.base.values import Coverage, Interpretation, Passage, Sources, pop_sources
+from polyqa.base.values import Coverage, Interpretation, Passage, Sources, pop_sources, pop_told
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine
 from polyqa.extractive.answer_kinds import asks_yes_or_no
@@ -362,16 +363,22 @@ def result_of(
     if not isinstance(prediction, dspy.Prediction) or "answer" not in prediction:
         had = ", ".join(prediction.keys()) if isinstance(prediction, dspy.Prediction) else type(prediction).__name__
         raise PolyqaError(f"{name} has to give a dspy.Prediction with an answer; it gave {had or 'an empty one'}.")
-    fields = {"interpretations": (), "passages": (), **prediction}
+    fields = dict(prediction.items())
     assigned = own_lms(program)
     told = _told_confidence(fields)
+    try:
+        answer, readings, passages = pop_told(fields)
+    except ValidationError as error:
+        what = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        said = f"{what['loc']}: {what['msg']}"
+        raise PolyqaError(f"What {name} gives as readings or passages is none: {said}.") from error
     return _weighed(
         Result(
             question=read.question,
             respelled=read.respelled,
-            answer=str(fields.pop("answer") or ""),
-            interpretations=fields.pop("interpretations"),
-            passages=fields.pop("passages"),
+            answer=answer,
+            interpretations=readings,
+            passages=passages,
             sources=pop_sources(fields),
             coverage=fields.pop("coverage", None),
             program=name,
@@ -394,7 +401,7 @@ def result_of(
 def _told_confidence(fields: dict[str, Any]) -> list[float] | None:
     """Take from a prediction how sure the program is of each reading; another ``confidence`` is left in it."""
     told = fields.get("confidence")
-    if not isinstance(told, list | tuple) or len(told) != len(fields["interpretations"]):
+    if not isinstance(told, list | tuple) or len(told) != len(fields.get("interpretations") or ()):
         return None
     certain = all(isinstance(sure, int | float) and 0 <= sure <= 1 for sure in told)
     return list(fields.pop("confidence")) if certain else None

@@ -86,7 +86,7 @@ def evaluate(
     question_set = as_questions(questions)
     asked = question_set.asked
     if not asked:
-        raise PolyqaError("There is no question in it: give one at least.")
+        raise PolyqaError("There are no questions: give one at least.")
     if threads is not None and threads < 1:
         raise PolyqaError(f"threads is at least 1, not {threads}.")
     ready = make()

@@ -4,7 +4,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    field_validator,
+    model_serializer,
+)
 
 MetadataValue = str | int | float | bool
 """What a field of a passage's metadata may hold."""
@@ -150,6 +158,19 @@ class Sources(BaseModel):
 
     pids: tuple[str, ...] = ()
     otherwise: tuple[Otherwise, ...] = ()
+
+
+_INTERPRETATIONS, _PASSAGES = TypeAdapter(tuple[Interpretation, ...]), TypeAdapter(tuple[Passage, ...])
+
+
+def pop_told(fields: dict[str, Any]) -> tuple[str, tuple[Interpretation, ...], tuple[Passage, ...]]:
+    """Take answer, readings and passages out of a prediction's fields; one of a user's own may lack some.
+
+    pydantic's ``ValidationError`` says what is none.
+    """
+    answer = str(fields.pop("answer", None) or "")
+    readings = _INTERPRETATIONS.validate_python(fields.pop("interpretations", None) or ())
+    return answer, readings, _PASSAGES.validate_python(fields.pop("passages", None) or ())
 
 
 def pop_sources(fields: dict[str, Any]) -> tuple[Sources, ...]:

@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.ledger import exporting, open_ledger
-from polyqa.base.values import Interpretation, Passage, pop_sources
+from polyqa.base.values import Passage, pop_sources, pop_told
 from polyqa.base.work import Failure, work_through
 from polyqa.lm.recorder import Recorder, recording
 from polyqa.lm.reply_cache import bound_cache
@@ -142,17 +142,17 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
     )
 
 
-_INTERPRETATIONS, _PASSAGES = TypeAdapter(tuple[Interpretation, ...]), TypeAdapter(tuple[Passage, ...])
+_PASSAGES = TypeAdapter(tuple[Passage, ...])
 
 
 def _output(prediction: dspy.Prediction) -> tuple[Output, dict[str, Any]]:
     """Return what is scored, and what else a program reports."""
     fields = dict(prediction.items())
-    answer = str(fields.pop("answer", None) or "")
+    answer, readings, passages = pop_told(fields)
     output = Output(
         answer=answer.encode("utf-8", errors="replace").decode(),  # readers cannot read half a character
-        interpretations=_INTERPRETATIONS.validate_python(fields.pop("interpretations", None) or ()),
-        passages=_PASSAGES.validate_python(fields.pop("passages", None) or ()),
+        interpretations=readings,
+        passages=passages,
         universe=_PASSAGES.validate_python(fields.pop("universe", None) or ()),
         sources=pop_sources(fields),
     )

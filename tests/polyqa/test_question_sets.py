@@ -85,7 +85,7 @@ def test_a_generator_of_questions_is_read_once(tmp_path: Path) -> None:
 
 def test_no_questions_and_no_threads_are_errors(tmp_path: Path) -> None:
     for given, told in [
-        ({"questions": []}, "no question in it"),
+        ({"questions": []}, "There are no questions"),
         ({"questions": OWN, "threads": 0}, "at least 1, not 0"),
     ]:
         with pytest.raises(PolyqaError, match=told):
