@@ -26,7 +26,7 @@ CASTLE, ARD = "Harbour Castle stands on the river Ard.", "The river Ard is 80 mi
         ("08-nan-titles-and-ids/idlist.jsonl", [("5f", "", CASTLE)]),
         ("08-nan-titles-and-ids/titlelist.jsonl", [("1", "Harbour Castle", CASTLE)]),
         ("11-wiki-abstracts-text-is-a-list/kilt.jsonl", [("290", "A", "A is the first letter.")]),
-        ("11-wiki-abstracts-text-is-a-list/langchain.jsonl", [("35a2bec87113a998", "", CASTLE)]),
+        ("11-wiki-abstracts-text-is-a-list/langchain.jsonl", [("aed72f0c68d3c966", "", CASTLE)]),
         ("11-wiki-abstracts-text-is-a-list/upper.jsonl", [("290", "A", "A is the first letter.")]),
         (
             "11-wiki-abstracts-text-is-a-list/wiki.abstracts.jsonl",
