@@ -369,7 +369,7 @@ def complete(
         ),
         # the model broke a line
         (
-            "The Hatter of the films\nis Johnny Depp in 2010 and Ed Wynn in 1951.",
+            "The Hatter of the film of 1951\nis Ed Wynn.",
             "Alice (2010 film): Johnny Depp plays the Hatter. Alice (1951 film): Ed Wynn is heard as the Hatter.",
         ),
         # where a line does not say which thing it is about, the title does
