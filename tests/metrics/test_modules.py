@@ -245,3 +245,14 @@ def test_no_other_metric_imports_evaluate_or_a_model() -> None:
     others = [name for name in names if name != "polyqa.metrics.modules"]
     assert len(others) > 20
     assert not imported_by(*others) & {"evaluate", "datasets", "torch", "transformers"}
+
+
+def test_what_cannot_be_computed_is_said(reader: Reader) -> None:
+    with pytest.raises(ValueError, match="StrEM of no predictions is undefined"):
+        modules.StrEM().compute(predictions=[], references=[])
+    references = [
+        {"readings": [{"question": "When?", "short_answers": ["1997"]}], "long_answers": long}
+        for long in (["In 1997."], [])
+    ]
+    with pytest.raises(ValueError, match=r"a long answer for each question: references\[1\] has none"):
+        modules.DR(reader).compute(predictions=["In 1997.", "In 1997."], references=references)
