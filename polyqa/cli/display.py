@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from polyqa.base.errors import PolyqaError
+
 from .terminal import has_every_character, printable, say, say_json
 
 if TYPE_CHECKING:
@@ -25,9 +27,19 @@ def confirming(yes: bool) -> Callable[[object], bool]:
 
     def confirm(what: object) -> bool:
         say(f"Expected: {what}", err=True)
-        return yes or typer.confirm("Start?", err=True)
+        return yes or asked("Start?")
 
     return confirm
+
+
+def asked(question: str) -> bool:
+    """Return the user's yes or no; where nobody can give one, as in a script, a `PolyqaError` names ``--yes``."""
+    try:
+        return typer.confirm(question, err=True)
+    except typer.Abort as error:
+        if isinstance(error.__context__, EOFError):
+            raise PolyqaError(f"“{question}” has no answer, as the input ended: say --yes.") from error
+        raise
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from polyqa.base.extras import needs
 from polyqa.base.text import counted
 
 from . import completion, options
-from .display import console, facts, show_json
+from .display import asked, console, facts, show_json
 from .help import Command
 from .terminal import say
 
@@ -381,7 +381,7 @@ def delete_command(
     if (folder / QUESTIONS).exists() or any(folder.glob(f".{QUESTIONS}.*jsonl")):
         made += "; its database of questions is deleted, too"
     say(f"{folder}: {made}", err=True)
-    if not yes and not typer.confirm("Delete the whole index?", err=True):
+    if not yes and not asked("Delete the whole index?"):
         say("not deleted", err=True)
         return
     delete_index(name)

@@ -35,6 +35,8 @@ def test_compile_asks_first_and_says_what_it_takes(
     assert "Expected: 8 runs of the program, about 8 calls" in err
     assert "not started" in err
     assert not (tmp_path / "no" / "card.json").exists()
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))  # a script
+    assert "“Start?” has no answer, as the input ended: say --yes." in refused(*words)
     assert "the limit (--max-calls) is 3" in refused(*words, "--max-calls", "3", "--yes")
 
 
