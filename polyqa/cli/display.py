@@ -38,6 +38,7 @@ def asked(question: str) -> bool:
         return typer.confirm(question, err=True)
     except typer.Abort as error:
         if isinstance(error.__context__, EOFError):
+            say("", err=True)  # the question's line ends
             raise PolyqaError(f"“{question}” has no answer, as the input ended: say --yes.") from error
         raise
 
