@@ -174,7 +174,7 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
     match plan.recipe.optimizer:
         case "labels":
             labelled = label_demos(program, plan.trainset)
-            if not any(labelled[name] for name in plan.recipe.predictors or shown_demos(program)):
+            if not hasattr(program, "retrieve") and not any(map(labelled.get, plan.recipe.predictors or labelled)):
                 warnings.warn(_NO_DEMOS, stacklevel=2)
             return _show(program, labelled, plan)
         case "own-runs":
@@ -195,9 +195,8 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
 
 
 _NO_DEMOS = (
-    "The labels give the program no demos, and the recipe changes nothing. They fill predictors with the fields of "
-    "polyqa's signatures, from the passages that a method retrieve(question) of the program returns. Add that, or take "
-    "bootstrap-few-shot, which takes demos from runs."
+    "The labels give the program no demos, and the recipe changes nothing: it has no method retrieve(question), from "
+    "whose passages they are made. Add one, or take bootstrap-few-shot, which takes demos from runs."
 )
 
 
