@@ -94,7 +94,7 @@ def write_vectors(
         with ExitStack() as running:
             encoded = None if once else running.enter_context(bars.stage("encoding", len(texts), "passage"))
             compressed = running.enter_context(bars.stage("compressing", len(texts), "passage"))
-            running.enter_context(indexer.saver.thread())
+            running.enter_context(_saving(indexer.saver))
             for number, chunk in enumerate(chunks):
                 vectors, lengths = (
                     (first, lengths) if encoded is None else _encoded(model, chunk, number * _CHUNK, known, encoded)
@@ -121,6 +121,29 @@ def _encoded(
         fresh = dict(zip(left, vectors.split(lengths), strict=True))
     parts = [known[number] if number in known else fresh[number] for number in numbers]
     return torch.cat(parts), [len(part) for part in parts]
+
+
+@contextmanager
+def _saving(saver: Any) -> Iterator[None]:
+    """Run colbert-ai's thread that writes chunks; what stops it, as a full disk, is raised when the block ends.
+
+    By itself it would die unseen, its queue would fill, and the next chunk would wait for ever.
+    """
+    faults: list[BaseException] = []
+    write = saver._write_chunk_to_disk
+
+    def noting(*chunk: Any) -> None:
+        try:
+            if not faults:
+                write(*chunk)
+        except BaseException as error:
+            faults.append(error)
+
+    saver._write_chunk_to_disk = noting
+    with saver.thread():
+        yield
+    if faults:
+        raise faults[0]
 
 
 @contextmanager

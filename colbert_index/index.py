@@ -174,7 +174,10 @@ class ColBERTIndex(Shared, Ranks):
     def require_unchanged(self) -> None:
         """Raise `IndexFaultError` if passages were added or removed since, or the index was replaced."""
         if version_in_force(self.path) != self.version:
-            raise IndexFaultError(f"The index at {self.path} has changed since it was opened; open it again.")
+            raise IndexFaultError(
+                f"The index at {self.path} has changed since it was opened, as by another command: open it again, or "
+                "run the command again."
+            )
 
     def _require_files(self, names: Callable[[Path], Iterable[str]]) -> None:
         """Check files of each part, named by a function of its folder, before they are loaded."""

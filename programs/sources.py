@@ -14,6 +14,7 @@ from polyqa.extractive.answer_kinds import YEAR, answer_kind, fits_kind, names_a
 from polyqa.extractive.answers import whole_answer
 from polyqa.extractive.evidence import says_something
 from polyqa.extractive.planted import as_evidence
+from polyqa.extractive.titles import are_namesakes
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import content_words, normalize_words, sentences, split_title, words
 from polyqa.models import SpanReader
@@ -34,6 +35,7 @@ _LONGEST = 8  # words
 _HOURS = re.compile(
     r"\b\d{1,2}(?:[:.]\d\d)?\s?(?:[ap]\.?m\b|o['’]clock)|\b\d{1,2}:\d\d\b|\b(?:noon|midnight|daily|\w+days?)\b", re.I
 )
+_FIGURES = re.compile(r"\d+(?:[./-]\d+)*")
 _Claim = tuple[str, Passage]
 
 
@@ -65,7 +67,7 @@ def compare_sources(
     known = frozenset(content_words(" ".join([question, *(reading.answer for reading in readings)])))
 
     def beside(home: Passage) -> list[Passage]:
-        return [one for one in passages if one is not home and _no_namesakes(home, one)]
+        return [one for one in passages if one is not home and not _namesakes(question, home, one)]
 
     holders = {reading: holding(beside(home), reading.answer) for reading, home in cited}
     backed = {
@@ -210,11 +212,23 @@ def _copies(one: Passage, other: Passage) -> bool:
     return len(few & many) >= _COPY * len(few)
 
 
-def _no_namesakes(one: Passage, other: Passage) -> bool:
-    """Return whether two titles are not those of namesakes: "Perth" and "Perth, Ontario"."""
+def _namesakes(question: str, one: Passage, other: Passage) -> bool:
+    """Return whether two titles are those of namesakes: "Perth" and "Perth, Ontario", "Heron 1" and "Heron 2".
+
+    So are "Heron 1" and "Heron Mini" for a question about the Heron, if each text names its title: the titles of two
+    documents about one thing, "Heron brochure" and "Heron manual", seldom stand in their texts.
+    """
     (name, more), (other_name, other_more) = (split_title(passage.title, commas=True) for passage in (one, other))
-    same_name = name and normalize_words(name) == normalize_words(other_name)
-    return not same_name or normalize_words(more) == normalize_words(other_more)
+    if name and normalize_words(name) == normalize_words(other_name):
+        return normalize_words(more) != normalize_words(other_more)
+    if one.title and _FIGURES.sub("", one.title) == _FIGURES.sub("", other.title):
+        return one.title != other.title
+    named = all(_stands_in(split_title(passage.title)[0], passage.text) for passage in (one, other))
+    return named and are_namesakes(question, one.title, other.title)
+
+
+def _stands_in(title: str, text: str) -> bool:
+    return bool(title) and f" {normalize_words(title)} " in f" {normalize_words(text)} "
 
 
 def _same_thing(question: str, one: Passage, other: Passage, known: frozenset[str]) -> bool:

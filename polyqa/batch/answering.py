@@ -308,7 +308,7 @@ def answer_many(
 def unanswered(asked: Sequence[Asked], path: Path) -> list[Asked]:
     """Return the questions that have no answer in a file yet, or failed."""
     path = path.expanduser()
-    begun = _settings_of(path).is_file() and path.is_file()  # what else is wrong with them is told by `answer_many`
+    begun = path.is_file() and _settings_of(path).is_file()  # what else is wrong with them is told by `answer_many`
     answered = {line["question"] for line in read_lines(path, _line) if not _failed(line)} if begun else set()
     return [one for one in asked if one.question not in answered]
 
@@ -331,6 +331,8 @@ def _opened(
 
     A question that is asked under another id now, such as another number, keeps its answer.
     """
+    if path.is_dir():  # "." has no name
+        raise PolyqaError(f"{path} is a folder; name a file, such as {path / 'answers.jsonl'}.")
     written, store = _settings_of(path), path.with_name(f".{path.name}.ledger.sqlite")
     with locked(path.with_name(f".{path.name}.lock"), path):
         if batch.overwrite:
@@ -397,8 +399,6 @@ def _line(data: bytes) -> dict[str, Any]:
 
 def _check(path: Path, written: Path, identity: RunIdentity) -> str:
     """Check that a file of answers was begun with the same, or begin it; return where its questions came from."""
-    if path.is_dir():
-        raise PolyqaError(f"{path} is a folder; name a file, such as {path / 'answers.jsonl'}.")
     if not written.exists():
         if path.exists():
             raise PolyqaError(f"{path} is there already, and {written.name} is not. {_ELSEWHERE}")

@@ -127,7 +127,8 @@ def ask_command(
             if isinstance(sys.stdin, TextIOWrapper):
                 sys.stdin.reconfigure(errors="surrogateescape")  # a line in another encoding fails alone
             answering = choice.loaded()
-            answer_lines(answering, sys.stdin, partial(_show, answering, as_json, show_prompts, json_lines=True))
+            show = partial(_show, answering, as_json, show_prompts, json_lines=True)
+            answer_lines(answering, sys.stdin, show, named=not as_json)
             return
         from polyqa.asking import check_question
 

@@ -87,6 +87,8 @@ def evaluate_command(
     from polyqa.loading import default_program
     from polyqa.question_sets import Questions
 
+    if name is not None and Path(name).name != name:
+        raise PolyqaError(f"--name {name!r} is no name of a folder: --runs says where runs are kept.")
     kept = runs / name if name else None
     if recheck:
         if program is None:
@@ -215,14 +217,19 @@ def table_command(
 ) -> None:
     """Show runs side by side: a table for each set of questions."""
     from polyqa.evaluation.columns import COLUMNS
-    from polyqa.evaluation.runs import open_run
+    from polyqa.evaluation.runs import PREDICTIONS, open_run
     from polyqa.evaluation.tables import DEFAULT, runs_table
 
     wanted = [name.strip() for name in columns.split(",")] if columns else DEFAULT
     unknown = [name for name in wanted if name not in COLUMNS]
     if unknown:
         raise PolyqaError(f"There is no metric {unknown[0]!r}; there are {', '.join(COLUMNS)}.")
-    opened = [open_run(path) for path in runs]
+    # A pattern such as runs/* names files and other folders, too.
+    folders = [path for path in runs if len(runs) == 1 or (path / PREDICTIONS).exists()] or runs[:1]
+    opened = [open_run(path) for path in folders]
+    if left := len(runs) - len(folders):
+        others = ", ".join(str(path) for path in runs if path not in folders)
+        say(f"{counted(left, 'path')} left out, as no run is there: {others:.200}", err=True)
     if plot is not None:
         from polyqa.reports.plots import plot_runs
 

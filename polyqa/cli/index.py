@@ -116,7 +116,7 @@ def build_command(
             run=None if pool is None else pool.map,
             overwrite=overwrite,
         )
-    _tell(read, index, Splitter(doc_maxlen, overlap, checkpoint) if split_long else None)
+    _tell(read, index, corpus, Splitter(doc_maxlen, overlap, checkpoint) if split_long else None)
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")
     if checkpoint == "embedded" and (language := corpus_language([passage.text for passage in index.passages])):
         say(f"The passages look {language}: {MODELS_READ}", err=True)
@@ -155,14 +155,14 @@ def _source(
     return split_passages(read, Splitter(tokens, overlap, checkpoint)), read
 
 
-def _tell(read: "Corpus | Documents", index: "ColBERTIndex", splitter: "Splitter | None") -> None:
+def _tell(read: "Corpus | Documents", index: "ColBERTIndex", corpus: Path, splitter: "Splitter | None") -> None:
     """Say what was read and how, and note beside the index what the next sync has to know."""
     from polyqa.documents import Documents
     from polyqa.documents.syncing import remember, remember_corpus
 
     say(read.summary())
     if not isinstance(read, Documents):
-        remember_corpus(index, splitter)
+        remember_corpus(index, corpus, splitter)
     else:
         remember(index, read)
         for name, reason in [*read.left_out.items()][read.NAMED :]:
@@ -187,6 +187,9 @@ def sync_command(
     watch: Annotated[
         bool, typer.Option("--watch", help="Keep running, and sync whenever a file changes, until Ctrl-C.")
     ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Let passages go that are not of this folder, but of another one.")
+    ] = False,
 ) -> None:
     """Bring an index up to date with its folder: only new passages are encoded.
 
@@ -195,7 +198,7 @@ def sync_command(
     from polyqa.documents import sync_index
 
     def sync() -> None:
-        synced = sync_index(name, folder)
+        synced = sync_index(name, folder, replace=replace)
         say(synced.summary)
         say(str(synced))
 

@@ -31,13 +31,20 @@ Each line is a question of its own: polyqa does not remember earlier ones.
 _HISTORY = 1_000  # questions that are kept for the next session
 
 
-def answer_lines(answering: Answering, lines: Iterator[str], show: Callable[["Result"], None]) -> None:
-    """Answer a question a line; one that fails is named, the next one is asked, and the exit code tells of it."""
+def answer_lines(
+    answering: Answering, lines: Iterator[str], show: Callable[["Result"], None], *, named: bool = False
+) -> None:
+    """Answer a question a line; one that fails is told, the next one is asked, and the exit code tells of it.
+
+    With ``named`` each question stands above its answer.
+    """
     asked = failed = 0
     for line in lines:
         if not line.strip():
             continue
         asked += 1
+        if named:
+            say(f"? {' '.join(line.split())}")
         try:
             show(answering.ask(line))
         except BrokenPipeError:

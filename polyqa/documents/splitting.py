@@ -5,7 +5,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, zip_longest
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
@@ -21,6 +21,7 @@ _STEP = 16
 _LONGEST_PART = 80  # characters of a title's parts
 _NUMBER = re.compile(r"\A(?:\d+(?:\.\d+)*\.|\d+(?:\.\d+)+)\s+(?=\S)")  # of a section: "3.", "3.1"
 _LONGEST_LEAD = 200  # characters of a sentence that leads to items
+_SAYS_SOMETHING = 3  # words of a heading
 _LONGEST_NAME = 60  # characters of the cells that name a row
 _NAMED_ITEM = re.compile(r"((?:\([^()]*\)|[^.:;!?(]|[.:;!?](?=\S)){1,80}):\s+\S")  # "loop.index: The iteration, from 1"
 
@@ -109,12 +110,21 @@ def _short(text: str) -> str:
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
-    """Yield the texts that stand under each heading, with the path of headings that leads to it."""
+    """Yield the texts that stand under each heading, with the path of headings that leads to it.
+
+    A heading of three words or more over nothing is a text itself, as is each of a document that has no other text.
+    """
     path: list[tuple[int, str]] = []
     placed = []
-    for block in blocks:
+    blocks = list(blocks)
+    bare = all(block.kind == "heading" for block in blocks)
+    for block, after in zip_longest(blocks, blocks[1:]):
         if block.kind == "heading":
-            path = [*((level, text) for level, text in path if level < block.level), (block.level, block.text)]
+            above = [(level, text) for level, text in path if level < block.level]
+            path = [*above, (block.level, block.text)]
+            over_nothing = after is None or (after.kind == "heading" and after.level <= block.level)
+            if bare or (over_nothing and len(block.text.split()) >= _SAYS_SOMETHING):
+                placed.append((() if bare else tuple(text for _, text in above), replace(block, kind="text")))
         else:
             placed.append((tuple(text for _, text in path), block))
     for section, group in groupby(placed, key=lambda pair: pair[0]):

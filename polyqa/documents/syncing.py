@@ -1,22 +1,24 @@
 """Makes an index follow a folder: what is new is encoded, what is gone is removed, the rest stays as it is.
 
-Beside the versions of the index lies ``.documents.json``: the hash of each file that was read and the ids of its
-passages, so that a file is converted again only if it has changed. Without it, or if polyqa now reads documents in
-another way, all files are converted again; no passage is encoded again that is in the index already. So does a sync go
-on that was interrupted.
+Beside the versions of the index lies ``.documents.json``: of which folder it was built, the hash of each file that was
+read and the ids of its passages, so that a file is converted again only if it has changed. Without it, or if polyqa now
+reads documents in another way, all files are converted again; no passage is encoded again that is in the index already.
+So does a sync go on that was interrupted.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, Field
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
 from polyqa.base.rows import exists
-from polyqa.base.text import counted
+from polyqa.base.text import counted, well_formed
 from polyqa.base.values import MetadataValue, Passage
 from polyqa.colbert_index import ColBERTIndex, remove_passages
 from polyqa.colbert_index.corpus import read_corpus, repeated_id, same_passage
@@ -26,7 +28,7 @@ from .folder import Before, Documents, holds_documents
 from .splitting import Splitter, split_passages
 
 _STATE = ".documents.json"
-_READING = 7  # raised whenever documents are read in another way: the next sync then converts all files again
+_READING = 8  # raised whenever documents are read in another way: the next sync then converts all files again
 _AT_ONCE = 2_000  # passages that an interrupted sync loses at most
 
 
@@ -59,7 +61,7 @@ class Synced:
         )
 
 
-def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
+def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, *, replace: bool = False) -> Synced:
     """Bring an index up to date with the folder that it was built of.
 
     Passages that name no ``source`` are left alone if the folder holds documents. Those of a file that cannot be read
@@ -72,12 +74,15 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
         An index, or its name or path.
     folder
         The folder.
+    replace
+        Whether passages that are not of this folder may go: of the folder that the index was built of, if that is
+        another one, or added from elsewhere.
 
     Raises
     ------
     PolyqaError
-        If there is no such index or folder, nothing in the folder can be read, or two different passages share an id;
-        then nothing is changed.
+        If there is no such index or folder, nothing in the folder can be read, two different passages share an id, or
+        passages of elsewhere would go; then nothing is changed.
     """
     opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
     folder = Path(folder).expanduser()
@@ -125,6 +130,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
                 moved[pid] = at_hand[pid].metadata
         elif documents is None or "source" in old.metadata:
             gone.append(pid)
+    if not replace:
+        _require_own(opened, folder, state, [present[pid] for pid in gone], documents.files if documents else ())
     remaining = iter(new)
     while batch := list(islice(remaining, _AT_ONCE)):
         opened = replace_passages(opened, batch)
@@ -135,9 +142,36 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     if documents:
         documents.ids |= {source: files[source].ids for source in documents.skipped}
         remember(opened, documents)
+    else:
+        remember_corpus(opened, folder, splitter if state.split else None)
     stayed = len(present) - len(gone) - len(rewritten) - len(moved)
     summary = documents.summary() if documents else f"read {counted(len(at_hand), 'passage')}"
     return Synced(opened, len(new), len(gone) + len(rewritten), len(moved), stayed, summary)
+
+
+def _require_own(
+    index: ColBERTIndex, folder: Path, state: "_State", gone: Sequence[Passage], files: Collection[str]
+) -> None:
+    """Raise a `PolyqaError` if passages of elsewhere would go; an index may not know of which folder it was built.
+
+    A folder that has most of the files, or of a corpus the passages, is the same one at another place.
+    """
+    others, why = list[Passage](), ""
+    if state.folder is not None and _located(folder) != state.folder:
+        had, lost = (len(state.files), len(state.files.keys() - files)) if state.files else (len(index), len(gone))
+        others, why = list(gone) if 2 * lost > had else [], f"{index.name} was built of {state.folder}"
+    elif state.files:
+        others = [one for one in gone if one.metadata["source"] not in state.files]
+        why = "they were added from elsewhere"
+    if others:
+        raise PolyqaError(
+            f"A sync with {folder} would remove {counted(len(others), 'passage')} of {len(index):,}, as of "
+            f"{others[0].place or others[0].title or others[0].pid:.80}: {why}. If they may go, say so (--replace)."
+        )
+
+
+def _located(folder: Path) -> str:
+    return well_formed(str(folder.resolve()))
 
 
 def remember(index: ColBERTIndex, documents: Documents) -> None:
@@ -146,17 +180,19 @@ def remember(index: ColBERTIndex, documents: Documents) -> None:
         source: _File(digest=digest, ids=documents.ids[source], titles=list(documents.titles[source]))
         for source, digest in documents.files.items()
     }
-    splitter = documents.splitter
-    state = _State(tokens=splitter.tokens, overlap=splitter.overlap, reading=_READING, files=files)
-    write_atomically(index.path / _STATE, state.model_dump_json().encode())
+    _note(index, documents.path, documents.splitter, files=files)
 
 
-def remember_corpus(index: ColBERTIndex, splitter: Splitter | None) -> None:
-    """Note beside an index of a corpus how passages that were too long were split; ``None`` if they were not."""
-    (index.path / _STATE).unlink(missing_ok=True)
+def remember_corpus(index: ColBERTIndex, corpus: Path, splitter: Splitter | None) -> None:
+    """Note beside an index which corpus it was built of, and how passages that were too long were split, if at all."""
+    _note(index, corpus, splitter, split=splitter is not None)
+
+
+def _note(index: ColBERTIndex, folder: Path, splitter: Splitter | None, **read: Any) -> None:
     if splitter is not None:
-        state = _State(tokens=splitter.tokens, overlap=splitter.overlap, reading=_READING, split=True)
-        write_atomically(index.path / _STATE, state.model_dump_json().encode())
+        read |= {"tokens": splitter.tokens, "overlap": splitter.overlap}
+    state = _State(reading=_READING, folder=_located(folder), **read)
+    write_atomically(index.path / _STATE, state.model_dump_json().encode())
 
 
 class _File(BaseModel):
@@ -170,6 +206,7 @@ class _File(BaseModel):
 class _State(BaseModel):
     """What `_STATE` holds; an index may come from a stranger."""
 
+    folder: str | None = None
     tokens: int | None = Field(default=None, ge=32, le=500)
     overlap: int = Field(default=0, ge=0, le=250)
     reading: int = 1

@@ -11,7 +11,7 @@ from polyqa.models import Encoder, Reader, Span, Writer
 from .answer_kinds import answer_kind, fits_kind
 from .answers import whole_answer, within_a_sentence
 from .prompt import PromptPassage
-from .titles import about_another
+from .titles import about_another, are_namesakes
 
 SPANS = 3
 """How many answers are taken from one passage."""
@@ -118,10 +118,20 @@ def telling(question: str, found: Iterable[Evidence]) -> list[Evidence]:
     ]
 
 
-def distinct(found: Iterable[Evidence]) -> list[Evidence]:
-    """Return the first evidence of each answer."""
+def distinct(found: Iterable[Evidence], *, apart: str | None = None) -> list[Evidence]:
+    """Return the first evidence of each answer; what namesakes have in common counts once for each of them.
+
+    Parameters
+    ----------
+    apart
+        The question that `titles.are_namesakes` judges by; without it an answer counts once.
+    """
     kept: list[Evidence] = []
     for one in found:
-        if not any(same_answer(one.answer, other.answer) for other in kept):
+        if not any(same_answer(one.answer, other.answer) and not _of_namesakes(apart, one, other) for other in kept):
             kept.append(one)
     return kept
+
+
+def _of_namesakes(question: str | None, one: Evidence, other: Evidence) -> bool:
+    return question is not None and are_namesakes(question, one.passage.title, other.passage.title)

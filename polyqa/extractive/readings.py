@@ -67,7 +67,7 @@ def supported(question: str, found: Sequence[Evidence], clauses: Clauses = Claus
     The best is shown whatever its support is, unless there is next to none: it is the likeliest meaning. Any other
     needs support of its own. How much, how many and in which order the clauses may change.
     """
-    answers = distinct(telling(question, found))
+    answers = distinct(telling(question, found), apart=question)
     if not answers or answers[0].support < _LEAST_SUPPORT:
         return []
     bar = _BARS[clauses.certainty]

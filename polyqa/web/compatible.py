@@ -171,7 +171,8 @@ def _sources(answer: Mapping[str, Any]) -> str:
     if answer["asked_back"]:
         return mended
     lines = [
-        f"- [{cited['number']}] {markdown(cited['title'] or cited['text'][:60])} ({markdown(cited['pid'])})"
+        f"- [{cited['number']}] {markdown(cited['title'] or cited['text'][:60])} "
+        f"({markdown(cited['place'] or cited['pid'])})"
         for cited in _citations(answer)
     ]
     return mended + ("\n".join(["\n\nSources:", *lines]) if lines else "")

@@ -1,12 +1,16 @@
 """Centroids are found quickly, and are those that colbert-ai finds."""
 
+import errno
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from colbert.indexing.codecs.residual import ResidualCodec
 from numpy.typing import NDArray
 
-from polyqa.colbert_index import ColBERTIndex
+from polyqa.base.values import Passage
+from polyqa.colbert_index import ColBERTIndex, build_index
 from polyqa.colbert_index import compressing as module
 from polyqa.colbert_index.compressing import centroid_index, quick_codes
 
@@ -66,3 +70,16 @@ def test_kmeans_in_groups_finds_centroids_as_good(monkeypatch: pytest.MonkeyPatc
         assert centroids.shape == (1_000, 128)
         near.append((held_out @ centroids.T).max(axis=1).mean())
     assert near[1] == pytest.approx(near[0], abs=0.005)
+
+
+def test_what_stops_the_thread_that_writes_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from colbert.indexing.index_saver import IndexSaver
+
+    def full(*chunk: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(IndexSaver, "_write_chunk_to_disk", full)
+    monkeypatch.setattr(module, "_CHUNK", 2)  # so many that their queue would fill, and nobody empty it
+    passages = [Passage(pid=f"{number}", text=f"Owl {number} hunts at night.") for number in range(14)]
+    with pytest.raises(OSError, match="No space left"):
+        build_index(passages, tmp_path / "owls", progress=False)

@@ -133,3 +133,19 @@ def test_passages_of_a_corpus_keep_their_ids() -> None:
 def test_sizes_that_make_no_sense(sizes: tuple[int, ...], message: str) -> None:
     with pytest.raises(PolyqaError, match=message):
         Splitter(*sizes)
+
+
+def test_a_heading_over_nothing_is_a_text() -> None:
+    text = "# Team\n\n## Anna Frei, head of sales\n\n## Notes\n\n## Offices\n\nOne in Kiel.\n\n### Opened in May 2019\n"
+    document = Document("", list(markdown_blocks(text)), {})
+    passages = [(passage.title, passage.text) for passage in Splitter().passages(document, "team.md")]
+    assert passages == [
+        ("Team", "Anna Frei, head of sales"),
+        ("Team › Offices", "One in Kiel.\n\nOpened in May 2019"),
+    ]
+
+
+def test_headings_alone_are_the_text() -> None:
+    document = Document("", list(markdown_blocks("# Plan\n\n## Sales\n\n## Kiel office opens\n")), {})
+    (passage,) = Splitter().passages(document, "plan.md")
+    assert (passage.title, passage.text) == ("Plan", "Plan\n\nSales\n\nKiel office opens")

@@ -48,9 +48,12 @@ def built_once(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture
-def built(built_once: Path, tmp_path: Path) -> ColBERTIndex:
+def built(built_once: Path, birds: Path, tmp_path: Path) -> ColBERTIndex:
     """An index of the birds, which a test may change."""
-    return ColBERTIndex(shutil.copytree(built_once, tmp_path / "index"))
+    copy = shutil.copytree(built_once, tmp_path / "index")
+    state = json.loads((copy / ".documents.json").read_text()) | {"folder": str(birds.resolve())}
+    (copy / ".documents.json").write_text(json.dumps(state))
+    return ColBERTIndex(copy)
 
 
 @pytest.fixture
@@ -247,7 +250,7 @@ def test_what_was_split_is_split_again(tmp_path: Path) -> None:
     place = tmp_path / "long-index"
     splitter = Splitter(overlap=10)
     index = build_index(split_passages(read_corpus(corpus), splitter), place, progress=False)
-    remember_corpus(index, splitter)
+    remember_corpus(index, corpus, splitter)
     before = {passage.pid for passage in ColBERTIndex(place).passages}
     assert {"1", "1#2", "2"} <= before
     synced = sync_index(place, corpus)
@@ -310,3 +313,39 @@ def test_nothing_to_read_changes_nothing(birds: Path, built: ColBERTIndex, tmp_p
     with pytest.raises(PolyqaError, match="neither a folder nor a file"):
         sync_index(built, tmp_path / "nothing")
     assert len(ColBERTIndex(built.path)) == 4
+
+
+def test_another_folder_replaces_nothing_without_a_word(birds: Path, built: ColBERTIndex, tmp_path: Path) -> None:
+    (birds / "sea").mkdir()
+    (birds / "sea" / "gull.md").write_text("# Gull\n\nGulls drink salt water.")
+    built = sync_index(built, birds).index
+    other = tmp_path / "fish"
+    other.mkdir()
+    (other / "cod.md").write_text("# Cod\n\nCod live in cold water.")
+    for folder in (other, birds / "sea", birds / "owl.md"):
+        with pytest.raises(PolyqaError, match=rf"would remove \d passages of 5.* built of {birds}.*--replace"):
+            sync_index(built, folder)
+    assert len(ColBERTIndex(built.path)) == 5
+    moved = shutil.copytree(birds, tmp_path / "moved")  # the same folder, elsewhere
+    (moved / "owl.md").unlink()
+    assert sync_index(built, moved).removed == 1
+    assert len(sync_index(built.path, other, replace=True).index) == 1
+
+
+def test_what_another_folder_added_goes_only_if_it_may(birds: Path, built: ColBERTIndex) -> None:
+    added = Passage(pid="cod", text="Cod live in cold water.", metadata={"source": "cod.md"})
+    index = updating.add_passages(built, [added])
+    with pytest.raises(PolyqaError, match=r"1 passage of 5, as of cod.md: they were added from elsewhere"):
+        sync_index(index, birds)
+    assert sync_index(index, birds, replace=True).removed == 1
+
+
+def test_a_corpus_replaces_another_only_if_it_may(tmp_path: Path) -> None:
+    index = build_index([Passage(pid=f"{at}", text=f"Owls eat {at} mice.") for at in range(3)], tmp_path / "index")
+    remember_corpus(index, tmp_path / "owls.jsonl", None)
+    corpus = tmp_path / "fish.jsonl"
+    corpus.write_text('{"id": "cod", "text": "Cod live in cold water."}\n')
+    with pytest.raises(PolyqaError, match=r"3 passages of 3.* built of .*owls\.jsonl"):
+        sync_index(index, corpus)
+    assert sync_index(index, corpus, replace=True).removed == 3
+    assert sync_index(index.path, corpus).removed == 0

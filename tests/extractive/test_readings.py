@@ -72,3 +72,13 @@ def test_the_thing_that_a_question_names_is_the_only_reading() -> None:
     assert [reading.answer for reading in found] == ["Ivo Brand"]
     assert predict(LocateAnswer, question="Who designed Terra 2?", passages=TERRA).settled == "Yes"
     assert predict(LocateAnswer, question="Who designed Terra 4?", passages=TERRA).short_answer == "null"
+
+
+def test_namesakes_may_share_an_answer() -> None:
+    passages = [
+        "Hackathon 2019 | The Hackathon 2019 took place in Oslo. Team Plankton won the hackathon ahead of all.",
+        "Hackathon 2023 | The Hackathon 2023 took place in Molde. Team Plankton won the hackathon ahead of all.",
+        "Canteen | Team Plankton won the hackathon, and eats in the canteen.",
+    ]
+    found = extract(passages=passages, question="Who won the hackathon?")
+    assert {reading.pid for reading in found if "Plankton" in reading.answer} == {"1", "2"}

@@ -182,3 +182,23 @@ def test_a_conflict_is_told_and_cited_everywhere(program: str, mills: ColBERTInd
     assert result.to_dict()["sources"][0]["otherwise"] == [{"answer": "1885", "pids": ["other"]}]
     assert f"[{both[0]}][{both[1]}]; 1885 [{third}]" in result.to_markdown()
     assert "; 1885" in result._repr_html_()
+
+
+def heron(title: str, year: str, name: str = "") -> Passage:
+    return Passage(pid=year, title=title, text=f"{name or title} of Nordvik in Bergen was released in {year}.")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "disagree"),
+    [
+        (heron("Heron 1", "2011"), heron("Heron 2", "2015"), False),  # two of a series
+        (heron("Issue 4/2024", "2011", "Heron"), heron("Issue 8/2024", "2015", "Heron"), False),
+        (heron("Heron 1", "2011"), heron("Heron Mini", "2015"), False),
+        (heron("Heron brochure", "2011", "The Heron"), heron("Heron manual", "2015", "The Heron"), True),
+        (heron("Heron 1", "2011"), heron("Heron 1", "2015"), True),
+    ],
+)
+def test_of_a_series_each_has_its_own_answer(one: Passage, other: Passage, disagree: bool) -> None:
+    asked = "When was Heron released?"
+    (sources,) = compare_sources(asked, [reading("2011", "2011", asked)], [one, other], Spans("2011", "2015"))
+    assert bool(sources.otherwise) is disagree

@@ -275,6 +275,8 @@ def test_places_that_cannot_be_written_are_told_before_anything_is_asked(
     place.mkdir()
     with pytest.raises(PolyqaError, match="is a folder; name a file"):
         answer()
+    with pytest.raises(PolyqaError, match="is a folder; name a file"):
+        answer_many(QUESTIONS, Path(), program="rac", models=polyqa.Models(lm="openai/m", api_base=server.base))
     place.rmdir()
     with FileLock(place.with_name(".a.jsonl.lock")), pytest.raises(PolyqaError, match="written by another process"):
         answer()

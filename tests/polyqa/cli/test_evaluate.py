@@ -202,6 +202,21 @@ def test_runs_of_a_single_common_question_are_compared(printed: Printed, runs: P
 # table
 
 
+def test_table_leaves_out_what_is_no_run(run: Run, runs: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    code, out, err = run("table", notes, runs / "poor", runs / "good")
+    assert code == 0
+    assert [row[0] for row in table_rows(out)[0]] == ["system", "---", "poor", "good"]
+    assert f"1 path left out, as no run is there: {notes}" in " ".join(err.split())
+    assert run("table", notes)[0] == 2
+
+
+def test_a_run_is_named_and_not_placed(run: Run, tmp_path: Path) -> None:
+    code, _, err = run("evaluate", "--program", "rac", "--runs", tmp_path / "runs", "--name", "../x", "--limit", "1")
+    assert (code, "--runs says where" in " ".join(err.split())) == (2, True)
+    assert not (tmp_path / "x").exists()
+
+
 def test_table_prints_markdown(printed: Printed, runs: Path) -> None:
     out = printed("table", runs / "poor", runs / "good")
     (table,) = table_rows(out)

@@ -80,6 +80,14 @@ def test_a_line_in_another_encoding_fails_alone(piped: Run, run: Run, monkeypatc
     assert "question" in err
 
 
+def test_each_answer_stands_below_its_question(piped: Run) -> None:
+    _, out, _ = piped(f"{TITANIC}\n  Who   founded Alexandria?\n", "ask", "--program", "rac")
+    first, _, second = out.partition("? Who founded Alexandria?\n")
+    assert first.startswith(f"? {TITANIC}\n")
+    assert "1997" in first
+    assert "Alexander" in second
+
+
 @pytest.mark.parametrize(
     ("lines", "code", "told"),
     [
