@@ -187,9 +187,6 @@ def sync_command(
     watch: Annotated[
         bool, typer.Option("--watch", help="Keep running, and sync whenever a file changes, until Ctrl-C.")
     ] = False,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Let passages go that are not of this folder, but of another one.")
-    ] = False,
 ) -> None:
     """Bring an index up to date with its folder: only new passages are encoded.
 
@@ -198,7 +195,7 @@ def sync_command(
     from polyqa.documents import sync_index
 
     def sync() -> None:
-        synced = sync_index(name, folder, replace=replace)
+        synced = sync_index(name, folder)
         say(synced.summary)
         say(str(synced))
 

@@ -61,7 +61,7 @@ class Synced:
         )
 
 
-def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, *, replace: bool = False) -> Synced:
+def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     """Bring an index up to date with the folder that it was built of.
 
     Passages that name no ``source`` are left alone if the folder holds documents. Those of a file that cannot be read
@@ -74,9 +74,6 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, *, replace:
         An index, or its name or path.
     folder
         The folder.
-    replace
-        Whether passages that are not of this folder may go: of the folder that the index was built of, if that is
-        another one, or added from elsewhere.
 
     Raises
     ------
@@ -130,8 +127,7 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path, *, replace:
                 moved[pid] = at_hand[pid].metadata
         elif documents is None or "source" in old.metadata:
             gone.append(pid)
-    if not replace:
-        _require_own(opened, folder, state, [present[pid] for pid in gone], documents.files if documents else ())
+    _require_own(opened, folder, state, [present[pid] for pid in gone], documents.files if documents else ())
     remaining = iter(new)
     while batch := list(islice(remaining, _AT_ONCE)):
         opened = replace_passages(opened, batch)
@@ -166,7 +162,8 @@ def _require_own(
     if others:
         raise PolyqaError(
             f"A sync with {folder} would remove {counted(len(others), 'passage')} of {len(index):,}, as of "
-            f"{others[0].place or others[0].title or others[0].pid:.80}: {why}. If they may go, say so (--replace)."
+            f"{others[0].place or others[0].title or others[0].pid:.80}: {why}. If they may go, build "
+            "the index again with overwrite (--overwrite)."
         )
 
 

@@ -170,10 +170,10 @@ def _sources(answer: Mapping[str, Any]) -> str:
     mended = "".join(f"\n\n{markdown(line)}" for line in read_otherwise(answer["respelled"]))
     if answer["asked_back"]:
         return mended
+    places = [evidence["place"] for evidence in answer["evidence"] if evidence["cited"]]
     lines = [
-        f"- [{cited['number']}] {markdown(cited['title'] or cited['text'][:60])} "
-        f"({markdown(cited['place'] or cited['pid'])})"
-        for cited in _citations(answer)
+        f"- [{cited['number']}] {markdown(cited['title'] or cited['text'][:60])} ({markdown(place or cited['pid'])})"
+        for cited, place in zip(_citations(answer), places, strict=True)
     ]
     return mended + ("\n".join(["\n\nSources:", *lines]) if lines else "")
 
