@@ -94,13 +94,15 @@ def write_vectors(
         with ExitStack() as running:
             encoded = None if once else running.enter_context(bars.stage("encoding", len(texts), "passage"))
             compressed = running.enter_context(bars.stage("compressing", len(texts), "passage"))
-            running.enter_context(_saving(indexer.saver))
+            # Not in its `thread`, which a full disk ends unseen: chunks would fill the queue and wait for ever.
+            trained = indexer.saver.load_codec()
             for number, chunk in enumerate(chunks):
                 vectors, lengths = (
                     (first, lengths) if encoded is None else _encoded(model, chunk, number * _CHUNK, known, encoded)
                 )
-                with _counting_vectors(indexer.saver.codec, len(chunk) / max(1, len(vectors)), compressed):
-                    indexer.saver.save_chunk(number, number * _CHUNK, vectors, lengths)
+                with _counting_vectors(trained, len(chunk) / max(1, len(vectors)), compressed):
+                    packed = trained.compress(vectors)
+                indexer.saver._write_chunk_to_disk(number, number * _CHUNK, packed, lengths)
         with bars.stage("writing the inverted file"):
             indexer.finalize()
     scrub_metadata(work)
@@ -121,29 +123,6 @@ def _encoded(
         fresh = dict(zip(left, vectors.split(lengths), strict=True))
     parts = [known[number] if number in known else fresh[number] for number in numbers]
     return torch.cat(parts), [len(part) for part in parts]
-
-
-@contextmanager
-def _saving(saver: Any) -> Iterator[None]:
-    """Run colbert-ai's thread that writes chunks; what stops it, as a full disk, is raised when the block ends.
-
-    By itself it would die unseen, its queue would fill, and the next chunk would wait for ever.
-    """
-    faults: list[BaseException] = []
-    write = saver._write_chunk_to_disk
-
-    def noting(*chunk: Any) -> None:
-        try:
-            if not faults:
-                write(*chunk)
-        except BaseException as error:
-            faults.append(error)
-
-    saver._write_chunk_to_disk = noting
-    with saver.thread():
-        yield
-    if faults:
-        raise faults[0]
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from polyqa.extractive.evidence import says_something
 from polyqa.extractive.planted import as_evidence
 from polyqa.extractive.titles import are_namesakes
 from polyqa.metrics.agreement import agree
-from polyqa.metrics.text import content_words, normalize_words, sentences, split_title, words
+from polyqa.metrics.text import content_words, holds, normalize_words, sentences, split_title, words
 from polyqa.models import SpanReader
 
 from .citation import holding
@@ -215,20 +215,17 @@ def _copies(one: Passage, other: Passage) -> bool:
 def _namesakes(question: str, one: Passage, other: Passage) -> bool:
     """Return whether two titles are those of namesakes: "Perth" and "Perth, Ontario", "Heron 1" and "Heron 2".
 
-    So are "Heron 1" and "Heron Mini" for a question about the Heron, if each text names its title: the titles of two
-    documents about one thing, "Heron brochure" and "Heron manual", seldom stand in their texts.
+    So are reports of two years, and "Heron 1" and "Heron Mini" for a question about the Heron, if each text names its
+    title: those of two documents about one thing, "Heron brochure" and "Heron manual", seldom stand in their texts.
     """
     (name, more), (other_name, other_more) = (split_title(passage.title, commas=True) for passage in (one, other))
     if name and normalize_words(name) == normalize_words(other_name):
         return normalize_words(more) != normalize_words(other_more)
     if one.title and _FIGURES.sub("", one.title) == _FIGURES.sub("", other.title):
-        return one.title != other.title
-    named = all(_stands_in(split_title(passage.title)[0], passage.text) for passage in (one, other))
+        # "Document 1" and "Document 2" are about anything.
+        return bool(YEAR.search(one.title)) or not {*content_words(one.title)}.isdisjoint(content_words(question))
+    named = all(holds(passage.text, split_title(passage.title)[0]) for passage in (one, other))
     return named and are_namesakes(question, one.title, other.title)
-
-
-def _stands_in(title: str, text: str) -> bool:
-    return bool(title) and f" {normalize_words(title)} " in f" {normalize_words(text)} "
 
 
 def _same_thing(question: str, one: Passage, other: Passage, known: frozenset[str]) -> bool:

@@ -87,7 +87,7 @@ def evaluate_command(
     from polyqa.loading import default_program
     from polyqa.question_sets import Questions
 
-    if name is not None and Path(name).name != name:
+    if name is not None and (Path(name).name != name or name == ".."):
         raise PolyqaError(f"--name {name!r} is no name of a folder: --runs says where runs are kept.")
     kept = runs / name if name else None
     if recheck:
@@ -225,11 +225,10 @@ def table_command(
     if unknown:
         raise PolyqaError(f"There is no metric {unknown[0]!r}; there are {', '.join(COLUMNS)}.")
     # A pattern such as runs/* names files and other folders, too.
-    folders = [path for path in runs if len(runs) == 1 or (path / PREDICTIONS).exists()] or runs[:1]
-    opened = [open_run(path) for path in folders]
-    if left := len(runs) - len(folders):
-        others = ", ".join(str(path) for path in runs if path not in folders)
-        say(f"{counted(left, 'path')} left out, as no run is there: {others:.200}", err=True)
+    folders = [path for path in runs if (path / PREDICTIONS).exists()]
+    opened = [open_run(path) for path in folders or runs[:1]]
+    if others := [str(path) for path in runs if path not in folders]:
+        say(f"{counted(len(others), 'path')} left out, as no run is there: {', '.join(others):.200}", err=True)
     if plot is not None:
         from polyqa.reports.plots import plot_runs
 

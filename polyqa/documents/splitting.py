@@ -74,7 +74,7 @@ class Splitter:
         title = document.title or _first_heading(document.blocks) or source.rsplit("/", 1)[-1].rsplit(".", 1)[0]
         sections = [
             (tuple(heading for heading in path if normalize_words(heading) != normalize_words(title)), blocks)
-            for path, blocks in _sections(document.blocks)
+            for path, blocks in _sections(document.blocks, title)
         ]
         paths = {section for section, _ in sections}
         endings = Counter(path[-last:] for path in paths for last in range(1, len(path) + 1))
@@ -109,21 +109,22 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_PART else f"{text[:_LONGEST_PART].rsplit(' ', 1)[0]} …"
 
 
-def _sections(blocks: Iterable[Block]) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
+def _sections(blocks: Sequence[Block], title: str) -> Iterator[tuple[tuple[str, ...], list[Block]]]:
     """Yield the texts that stand under each heading, with the path of headings that leads to it.
 
-    A heading of three words or more over nothing is a text itself, as is each of a document that has no other text.
+    A heading of three words or more over nothing is a text itself, unless it is the title. So is each heading of a
+    document that has no other text.
     """
     path: list[tuple[int, str]] = []
     placed = []
-    blocks = list(blocks)
     bare = all(block.kind == "heading" for block in blocks)
     for block, after in zip_longest(blocks, blocks[1:]):
         if block.kind == "heading":
             above = [(level, text) for level, text in path if level < block.level]
             path = [*above, (block.level, block.text)]
             over_nothing = after is None or (after.kind == "heading" and after.level <= block.level)
-            if bare or (over_nothing and len(block.text.split()) >= _SAYS_SOMETHING):
+            says_something = len(block.text.split()) >= _SAYS_SOMETHING and block.text != title
+            if bare or (over_nothing and says_something):
                 placed.append((() if bare else tuple(text for _, text in above), replace(block, kind="text")))
         else:
             placed.append((tuple(text for _, text in path), block))

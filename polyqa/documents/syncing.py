@@ -79,7 +79,7 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     ------
     PolyqaError
         If there is no such index or folder, nothing in the folder can be read, two different passages share an id, or
-        passages of elsewhere would go; then nothing is changed.
+        passages would go as the folder is another one; then nothing is changed.
     """
     opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
     folder = Path(folder).expanduser()
@@ -127,7 +127,7 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
                 moved[pid] = at_hand[pid].metadata
         elif documents is None or "source" in old.metadata:
             gone.append(pid)
-    _require_own(opened, folder, state, [present[pid] for pid in gone], documents.files if documents else ())
+    _require_own(opened, folder, state, gone, documents.files if documents else ())
     remaining = iter(new)
     while batch := list(islice(remaining, _AT_ONCE)):
         opened = replace_passages(opened, batch)
@@ -146,24 +146,21 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
 
 
 def _require_own(
-    index: ColBERTIndex, folder: Path, state: "_State", gone: Sequence[Passage], files: Collection[str]
+    index: ColBERTIndex, folder: Path, state: "_State", gone: Sequence[str], files: Collection[str]
 ) -> None:
-    """Raise a `PolyqaError` if passages of elsewhere would go; an index may not know of which folder it was built.
+    """Raise a `PolyqaError` if passages would go as the folder is another one; an index may not know its own.
 
-    A folder that has most of the files, or of a corpus the passages, is the same one at another place.
+    One that has half of the files or more, or of a corpus the passages, is the same folder at another place.
     """
-    others, why = list[Passage](), ""
-    if state.folder is not None and _located(folder) != state.folder:
-        had, lost = (len(state.files), len(state.files.keys() - files)) if state.files else (len(index), len(gone))
-        others, why = list(gone) if 2 * lost > had else [], f"{index.name} was built of {state.folder}"
-    elif state.files:
-        others = [one for one in gone if one.metadata["source"] not in state.files]
-        why = "they were added from elsewhere"
-    if others:
+    if state.folder in (None, _located(folder)) or not gone:
+        return
+    passages = index.manifest.passages
+    had, lost = (len(state.files), len(state.files.keys() - files)) if state.files else (passages, len(gone))
+    if 2 * lost > had:
         raise PolyqaError(
-            f"A sync with {folder} would remove {counted(len(others), 'passage')} of {len(index):,}, as of "
-            f"{others[0].place or others[0].title or others[0].pid:.80}: {why}. If they may go, build "
-            "the index again with overwrite (--overwrite)."
+            f"{index.name} was built of {state.folder}; a sync with {folder} would remove "
+            f"{counted(len(gone), 'passage')} of {passages:,}. To replace the index, build it with overwrite "
+            "(--overwrite)."
         )
 
 

@@ -128,10 +128,7 @@ def distinct(found: Iterable[Evidence], *, apart: str | None = None) -> list[Evi
     """
     kept: list[Evidence] = []
     for one in found:
-        if not any(same_answer(one.answer, other.answer) and not _of_namesakes(apart, one, other) for other in kept):
+        known = [other.passage.title for other in kept if same_answer(one.answer, other.answer)]
+        if all(apart and are_namesakes(apart, one.passage.title, title) for title in known):
             kept.append(one)
     return kept
-
-
-def _of_namesakes(question: str | None, one: Evidence, other: Evidence) -> bool:
-    return question is not None and are_namesakes(question, one.passage.title, other.passage.title)

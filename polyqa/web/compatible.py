@@ -170,10 +170,10 @@ def _sources(answer: Mapping[str, Any]) -> str:
     mended = "".join(f"\n\n{markdown(line)}" for line in read_otherwise(answer["respelled"]))
     if answer["asked_back"]:
         return mended
-    places = [evidence["place"] for evidence in answer["evidence"] if evidence["cited"]]
     lines = [
-        f"- [{cited['number']}] {markdown(cited['title'] or cited['text'][:60])} ({markdown(place or cited['pid'])})"
-        for cited, place in zip(_citations(answer), places, strict=True)
+        f"- [{found['number']}] {markdown(one['title'] or one['text'][:60])} ({markdown(found['place'] or one['pid'])})"
+        for found, one in zip(answer["evidence"], answer["passages"], strict=True)
+        if found["cited"]
     ]
     return mended + ("\n".join(["\n\nSources:", *lines]) if lines else "")
 

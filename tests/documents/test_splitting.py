@@ -136,12 +136,13 @@ def test_sizes_that_make_no_sense(sizes: tuple[int, ...], message: str) -> None:
 
 
 def test_a_heading_over_nothing_is_a_text() -> None:
-    text = "# Team\n\n## Anna Frei, head of sales\n\n## Notes\n\n## Offices\n\nOne in Kiel.\n\n### Opened in May 2019\n"
+    text = "# Our whole team\n\n# About us\n\n## Anna Frei, head of sales\n\n## Notes\n\n## Offices\n\nOne in Kiel.\n\n"
+    text += "### Opened in May 2019\n"
     document = Document("", list(markdown_blocks(text)), {})
     passages = [(passage.title, passage.text) for passage in Splitter().passages(document, "team.md")]
     assert passages == [
-        ("Team", "Anna Frei, head of sales"),
-        ("Team › Offices", "One in Kiel.\n\nOpened in May 2019"),
+        ("Our whole team › About us", "Anna Frei, head of sales"),
+        ("Our whole team › Offices", "One in Kiel.\n\nOpened in May 2019"),
     ]
 
 

@@ -323,7 +323,7 @@ def test_another_folder_replaces_nothing_without_a_word(birds: Path, built: ColB
     other.mkdir()
     (other / "cod.md").write_text("# Cod\n\nCod live in cold water.")
     for folder in (other, birds / "sea", birds / "owl.md"):
-        with pytest.raises(PolyqaError, match=rf"would remove \d passages of 5.* built of {birds}.*--overwrite"):
+        with pytest.raises(PolyqaError, match=rf"built of {birds}; .* would remove \d passages of 5\..*--overwrite"):
             sync_index(built, folder)
     assert len(ColBERTIndex(built.path)) == 5
     moved = shutil.copytree(birds, tmp_path / "moved")  # the same folder, elsewhere
@@ -331,12 +331,10 @@ def test_another_folder_replaces_nothing_without_a_word(birds: Path, built: ColB
     assert sync_index(built, moved).removed == 1
 
 
-def test_what_another_folder_added_goes_only_if_it_may(birds: Path, built: ColBERTIndex) -> None:
+def test_what_was_added_of_another_folder_goes(birds: Path, built: ColBERTIndex) -> None:
     added = Passage(pid="cod", text="Cod live in cold water.", metadata={"source": "cod.md"})
     index = updating.add_passages(built, [added])
-    with pytest.raises(PolyqaError, match=r"1 passage of 5, as of cod.md: they were added from elsewhere"):
-        sync_index(index, birds)
-    assert len(ColBERTIndex(index.path)) == 5
+    assert sync_index(index, birds).removed == 1
 
 
 def test_a_corpus_replaces_another_only_if_it_may(tmp_path: Path) -> None:
@@ -344,6 +342,6 @@ def test_a_corpus_replaces_another_only_if_it_may(tmp_path: Path) -> None:
     remember_corpus(index, tmp_path / "owls.jsonl", None)
     corpus = tmp_path / "fish.jsonl"
     corpus.write_text('{"id": "cod", "text": "Cod live in cold water."}\n')
-    with pytest.raises(PolyqaError, match=r"3 passages of 3.* built of .*owls\.jsonl"):
+    with pytest.raises(PolyqaError, match=r"built of .*owls\.jsonl; .* 3 passages of 3"):
         sync_index(index, corpus)
     assert len(ColBERTIndex(index.path)) == 3

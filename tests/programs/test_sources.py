@@ -195,6 +195,7 @@ def heron(title: str, year: str, name: str = "") -> Passage:
         (heron("Issue 4/2024", "2011", "Heron"), heron("Issue 8/2024", "2015", "Heron"), False),
         (heron("Heron 1", "2011"), heron("Heron Mini", "2015"), False),
         (heron("Heron brochure", "2011", "The Heron"), heron("Heron manual", "2015", "The Heron"), True),
+        (heron("Document 1", "2011", "The Heron"), heron("Document 2", "2015", "The Heron"), True),
         (heron("Heron 1", "2011"), heron("Heron 1", "2015"), True),
     ],
 )

@@ -26,6 +26,7 @@ _FILMS = (
 def films(encoder: Encoder, tmp_path_factory: pytest.TempPathFactory) -> ColBERTIndex:
     """An index over which a question has two answers."""
     passages = [Passage(pid=pid, title=title, text=text) for pid, title, text in _FILMS]
+    passages[1] = passages[1].model_copy(update={"metadata": {"source": "films.pdf", "page": 2}})
     folder: Path = tmp_path_factory.mktemp("indexes") / "films"
     return build_index(passages, folder, encoder=encoder, progress=False)
 

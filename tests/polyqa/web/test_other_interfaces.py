@@ -39,6 +39,8 @@ def test_a_chat_client_gets_an_answer_with_its_sources(chat: openai.OpenAI, mode
     answer, _, listed = text.partition("\n\nSources:\n")
     assert "[1]" in answer
     assert "- [1] Solaris" in listed
+    assert "Solaris (2002 film) (films.pdf, p. 2)" in listed.replace("\\", "")
+    assert "Solaris (1972 film) (solaris-1972)" in listed.replace("\\", "")
     extra: Any = made.model_extra
     assert {"solaris-1972", "solaris-2002"} <= {one["pid"] for one in extra["citations"]}
 
@@ -137,7 +139,9 @@ def test_what_there_is_is_listed(client: httpx.Client) -> None:
     assert len(programs["confidence"]) == 5
     assert client.get("/indexes").json() == {
         "default": "films",
-        "indexes": [{"name": "films", "passages": 5, "columns": {}, "names": ["Solaris"]}],
+        "indexes": [
+            {"name": "films", "passages": 5, "columns": {"page": "number", "source": "text"}, "names": ["Solaris"]}
+        ],
     }
 
 
