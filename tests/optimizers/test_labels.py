@@ -1,3 +1,5 @@
+import re
+from dataclasses import replace
 from typing import Any
 
 import dspy
@@ -7,7 +9,7 @@ import polyqa
 from polyqa.base.values import AmbiguityType, Passage
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
-from polyqa.metrics.gold import Question
+from polyqa.metrics.gold import Question, Reading
 from polyqa.optimizers.labels import label_demos
 from polyqa.signatures import ClarifyQuestion, VerifyInterpretations, VerifyReadings
 
@@ -100,6 +102,29 @@ def test_a_clarification_is_an_extraction_with_the_reference_answer(
     assert lean["clarify"]
     for demo in lean["clarify"]:
         assert demo == {**extracted[demo["question"]], "answer": answers[demo["question"]][0]}
+
+
+def test_where_no_long_answer_is_given_the_sentences_of_the_passages_stand_for_one(
+    rac: dspy.Module, train: list[Question]
+) -> None:
+    bare = [replace(question, long_answers=()) for question in train]
+    lean = Lean({question.question: rac.retrieve(question.question) for question in train})
+    made = label_demos(lean, bare)["clarify"]
+    assert len(made) >= len(train) - 1
+    for demo in made:
+        assert all(exact_presence([one["answer"]], demo["answer"]) for one in demo["interpretations"])
+        quoted = " ".join(demo["passages"])
+        parts = [part.partition(": ") for part in re.split(r"(?<=[.!?]) ", demo["answer"])]
+        assert any((rest or first) in quoted for first, _, rest in parts)
+    drafts = label_demos(polyqa.load("self-rag", preset="paper"), bare)["draft"]
+    assert any(demo["segment"] != "None" for demo in drafts)
+
+
+def test_an_answer_that_no_sentence_holds_gives_no_demo() -> None:
+    question = Question("1", "When did Titanic come out?", (Reading("When did the film Titanic come out?", ("1997",)),))
+    for text, demos in (("Titanic is a film of 1997.", 1), ("Titanic is a film by James Cameron.", 0)):
+        found = {question.question: [Passage(pid="1", title="Titanic (1997 film)", text=text)]}
+        assert len(label_demos(Lean(found), [question])["clarify"]) == demos
 
 
 def test_about_half_of_the_candidates_are_answered(

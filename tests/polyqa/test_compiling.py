@@ -2,6 +2,7 @@
 
 import json
 import random
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -185,13 +186,15 @@ def test_short_answers_are_enough_for_the_measure_that_needs_no_more(tmp_path: P
     every = RECIPES["knn-bootstrap"].with_options(threshold=0.0)
     made = polyqa.compile("rac", recipe=every, measure="disambig_f1", out=tmp_path / "made", sets=SHORT)
     assert made.card.dev_gain.metric == "disambig_f1"
-    # Labels are not scored, so train may lack long answers where dev does not; but then they make no demos.
+    # Labels are not scored, so train may lack long answers where dev does not; sentences of passages stand for them.
     without = {"sets": replace(SHORT, dev=DEV), "budget": polyqa.Budget(confirm=lambda expected: False)}
-    with pytest.warns(
-        UserWarning, match=r"The recipe knn shows clarify no demos, and changes nothing: .* long answers"
-    ):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
         assert polyqa.compile("rac", out=tmp_path / "labels", **without) is None
-    with pytest.warns(UserWarning, match="The recipe knn shows clarify, recall, write no demos: "):
+    # Nothing stands for what is told from memory.
+    with pytest.warns(UserWarning, match=r"The recipe knn shows recall no demos, and changes nothing: .* long answers"):
+        assert polyqa.compile("closed-book", out=tmp_path / "recalled", **without) is None
+    with pytest.warns(UserWarning, match="The recipe knn shows recall no demos: "):
         assert polyqa.compile("auto", out=tmp_path / "auto", **without) is None
 
 

@@ -7,23 +7,25 @@ cited ones and few others are shown: five whole prompts as demos would make the 
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import dspy
 
 from polyqa import signatures
-from polyqa.base.values import AmbiguityType, Grade, render_passages
+from polyqa.base.values import AmbiguityType, Grade, Passage, render_passages
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.text import holds, sentences, sentences_by_shape
 from polyqa.programs.sixpaq import render_candidates
 from polyqa.programs.spanwise import Finding
+from polyqa.questions.training_set import long_answer
 from polyqa.replies import parse_ambiguity_types
 from polyqa.signatures.lookup import find_by_fields
 
 from .reasons import reason_of
-from .shown import Demo, Shown, cut, first_empty, held_readings
+from .shown import Demo, Held, Shown, cut, first_empty, held_readings
 
 Maker: TypeAlias = Callable[[Question, Shown], list[Demo]]
 """Makes the demos of a predictor; one that does not say what is asked asks the training question itself."""
@@ -41,6 +43,9 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
     `AnswerClosedBook`, `RefineQuestion` and `AnswerRefined` are told from memory. Where only your corpus knows the
     facts, such demos may teach a language model to make facts up: name the other predictors in the recipe then.
     `CritiqueSegment` is left out: labels tell no usefulness.
+
+    Where a question has no reference long answer, the sentences of passages that hold its readings' answers stand for
+    one, except in what is told from memory.
 
     Parameters
     ----------
@@ -121,16 +126,33 @@ def _extractions(question: Question, shown: Shown) -> list[Demo]:
     return _over_passages(question, shown, spare=1)
 
 
-@_demos_of(signatures.WriteLongFormAnswer, from_long_answers=True)
+@_demos_of(signatures.WriteLongFormAnswer)
 def _long_answers(question: Question, shown: Shown) -> list[Demo]:
-    """Give the reference answer beside the passages that its readings cite: others teach nothing about writing."""
-    return _with_answer(question, _over_passages(question, shown, spare=0))
+    """Give the long answer beside the passages that its readings cite: others teach nothing about writing."""
+    return _told_over_passages(question, shown, spare=0)
 
 
-@_demos_of(signatures.ClarifyQuestion, from_long_answers=True)
+@_demos_of(signatures.ClarifyQuestion)
 def _clarifications(question: Question, shown: Shown) -> list[Demo]:
-    """Give the readings that the passages answer, and the reference answer."""
-    return _with_answer(question, _over_passages(question, shown, spare=1))
+    """Give the readings that the passages answer, and the long answer."""
+    return _told_over_passages(question, shown, spare=1)
+
+
+def _told_over_passages(question: Question, shown: Shown, *, spare: int) -> list[Demo]:
+    answer = _told(question, held_readings(question, shown.passages), shown.passages)
+    return [{**demo, "answer": answer} for demo in _over_passages(question, shown, spare=spare) if answer]
+
+
+def _told(question: Question, held: Sequence[Held], passages: Sequence[Passage]) -> str:
+    """Return the reference long answer, or the passages' sentences if there is none.
+
+    It is empty where these do not tell every answer: some stand in a title only.
+    """
+    if question.long_answers:
+        return question.long_answers[0]
+    readings = [replace(reading, short_answers=(alias,), pid=str(number)) for reading, number, alias in held]
+    told = long_answer(readings, {str(number): passage for number, passage in enumerate(passages, 1)})
+    return told if all(exact_presence([alias], told) for _, _, alias in held) else ""
 
 
 def _over_passages(question: Question, shown: Shown, *, spare: int) -> list[Demo]:
@@ -138,8 +160,11 @@ def _over_passages(question: Question, shown: Shown, *, spare: int) -> list[Demo
     if not held:
         return []
     passages, held = cut(shown.passages, held, spare=spare, mixed_by=question.question)
-    readings = [{"question": reading.question, "answer": alias, "pid": str(number)} for reading, number, alias in held]
-    return [{"passages": render_passages(passages), "interpretations": readings}]
+    return [{"passages": render_passages(passages), "interpretations": _rendered(held)}]
+
+
+def _rendered(held: Sequence[Held]) -> list[Demo]:
+    return [{"question": reading.question, "answer": alias, "pid": str(number)} for reading, number, alias in held]
 
 
 def _with_answer(question: Question, demos: Sequence[Demo]) -> list[Demo]:
@@ -291,14 +316,14 @@ def _grades(question: Question, shown: Shown) -> list[Demo]:
 
 @_demos_of(signatures.DraftSegment)
 def _drafts(question: Question, shown: Shown) -> list[Demo]:
-    """Give a passage that answers, with the sentences of the reference answer that say so, and one that does not."""
+    """Give a passage that answers, with the sentences of the long answer that say so, and one that does not."""
     held = held_readings(question, shown.retrieved)
     demos: list[Demo] = []
     for number in sorted({number for _, number, _ in held}):
         own = [(reading, alias) for reading, at, alias in held if at == number]
         said = [
             sentence.text
-            for sentence in sentences_by_shape(" ".join(question.long_answers[:1]))
+            for sentence in sentences_by_shape(_told(question, held, shown.retrieved))
             if any(exact_presence(reading.short_answers, sentence.text) for reading, _ in own)
         ]
         if said:
@@ -351,28 +376,30 @@ def _findings_that_hold(question: Question, shown: Shown) -> list[Demo]:
     return [{"finding": finding.render(), "holds": holds} for finding, holds in chosen]
 
 
-@_demos_of(signatures.TellFindings, from_long_answers=True)
+@_demos_of(signatures.TellFindings)
 def _told_findings(question: Question, shown: Shown) -> list[Demo]:
-    """Give the gold readings and the reference answer's sentences, if there is a finding and a sentence for each.
+    """Give the gold readings and the long answer's sentences, if there is a finding and a sentence for each.
 
     Otherwise a language model would learn to tell what no finding says.
     """
     findings: list[Finding] = []
-    readings = []
+    held: list[Held] = []
     for reading in question.readings:
         finding = next((one for one in shown.findings if _answers(one, reading)), None)
         if finding is None or finding in findings:
             return []
         findings.append(finding)
-        readings.append({"question": reading.question, "answer": finding.answer, "pid": str(len(findings))})
+        held.append((reading, len(findings), finding.answer))
+    lines = _lines(_told(question, held, [finding.passage for finding in findings]), findings)
+    if not all(lines):
+        return []
+    readings = _rendered(held) if len(held) > 1 else []
     return [
         {
             "findings": [finding.render() for finding in findings],
-            "interpretations": readings if len(readings) > 1 else [],
+            "interpretations": readings,
             "answer": "\n".join(lines),
         }
-        for answer in question.long_answers[:1]
-        if all(lines := _lines(answer, findings))
     ]
 
 
