@@ -246,6 +246,9 @@ def answer_many(
     bound_cache()
     path = Path(out).expanduser()
     asked = read_asked(questions)
+    source = questions.source if isinstance(questions, Questions) else questions
+    if isinstance(source, str | Path) and path.exists() and Path(source).expanduser().absolute().samefile(path):
+        raise PolyqaError(f"{path} is the file of the questions; choose another for the answers.")
     given = {"index": index, **settings}
     ray = batch.ray
     program = default_program(models.chosen_lm) if program is None else program
@@ -255,7 +258,6 @@ def answer_many(
     lm = models.answering()
     here = Answerer(make(), lm, label, min_confidence)
     price, limit = _price(lm, here.program), CallLimit(batch.max_calls, most_calls(here.program) or 1)
-    source = questions.source if isinstance(questions, Questions) else questions
     named = str(source) if isinstance(source, (str, Path)) else ""
     if isinstance(questions, Questions) and questions.split:
         named += f"@{questions.split}"

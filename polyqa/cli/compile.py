@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 @options.takes_language_models()
 def compile_command(
+    context: typer.Context,
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Folder for the compiled program, such as compiled/mine.")
     ],
@@ -81,6 +82,7 @@ def compile_command(
     how = recipe_by_name(recipe).with_options(
         threshold=threshold, predictors=predictors.split(",") if predictors else ()
     )
+    options.check_questions(context, program, index, "train", "dev")
     settings = options.program_settings(program, passages, program_sets)
     with at_work(mlflow):
         made = compile(

@@ -116,6 +116,7 @@ def evaluate_command(
         _show(run, as_json)
         say(f"{run.path if name else run.name}: {run}", err=True)
         return
+    options.check_questions(context, program, index, "questions")
     program = program or default_program(models.lm)
     settings = options.program_settings(program, passages, sets)
     if kept is None:

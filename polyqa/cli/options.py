@@ -349,6 +349,37 @@ def given(context: typer.Context, *names: str) -> list[str]:
     ]
 
 
+def check_questions(context: typer.Context, program: str | None, index: str | None, *names: str) -> None:
+    """Raise `PolyqaError` where the shipped questions would be asked of another index, as no others were named.
+
+    Parameters
+    ----------
+    names
+        The parameters that name questions.
+    """
+    from polyqa.artifacts.store import read_artifact
+    from polyqa.colbert_index.store import SHIPPED
+    from polyqa.programs.registry import PROGRAMS
+
+    if (
+        index is None
+        and program is not None
+        and program not in PROGRAMS
+        and (card := read_artifact(program).card.index)
+    ):
+        index = card.name
+    unnamed = [
+        max(param.opts, key=len)
+        for param in context.command.params
+        if param.name in names and getattr(context.get_parameter_source(param.name), "name", "") == "DEFAULT"
+    ]
+    if unnamed and index is not None and Path(index).name != SHIPPED:
+        raise PolyqaError(
+            f"Name questions about the index {index} ({', '.join(unnamed)}): those that polyqa asks by default are "
+            "about the shipped index homonyms. To ask these all the same, name them, such as homonyms/dev."
+        )
+
+
 def named_value(option: str, pair: str, example: str) -> tuple[str, Any]:
     """Return name and value of ``NAME=VALUE``; a value that is JSON (``2``, ``false``, ``null``) is taken as such."""
     import json

@@ -115,7 +115,7 @@ def detect_format(records: Sequence[Record]) -> Format:
     if {*QUESTIONS, "text"} & row.keys():
         what = "there is a question, and no answer to score against (`polyqa answer` needs none)"
     else:
-        what = "there is no question"
+        what = f"there is no question ({', '.join(QUESTIONS)})"
     answers = " / ".join(f"{_described(format)} ({format.name})" for format in FORMATS.values())
     raise problem(
         record.where, f"{what}; no format has these keys, beside the question: {answers}", excerpt(record.value)

@@ -167,7 +167,8 @@ def test_where_two_formats_fit_one_can_be_named() -> None:
 def test_where_no_format_fits_all_are_told() -> None:
     message = told(questions_from_records, [{"title": "Tea"}])
     assert all(name in message for name in FORMATS)
-    assert "there is no question; no format has these keys, beside the question: qa_pairs (asqa) / " in message
+    assert "there is no question (question, ambiguous_question, utterance, " in message
+    assert "); no format has these keys, beside the question: qa_pairs (asqa) / " in message
     assert "no answer to score against (`polyqa answer` needs none)" in told(
         questions_from_records, [{"query": "Who?"}]
     )

@@ -289,6 +289,16 @@ def test_places_that_cannot_be_written_are_told_before_anything_is_asked(
     assert answer(program=made).failed == {}
 
 
+def test_answers_do_not_replace_the_questions(tmp_path: Path) -> None:
+    asked, link = tmp_path / "asked.jsonl", tmp_path / "link.jsonl"
+    asked.write_text('{"question": "Who?"}\n', encoding="utf-8")
+    link.symlink_to(asked)
+    for out in (asked, link):
+        with pytest.raises(PolyqaError, match="is the file of the questions; choose another"):
+            answer_many(asked, out, program="rac", batch=Batch(overwrite=True))
+    assert asked.read_text(encoding="utf-8") == '{"question": "Who?"}\n'
+
+
 def test_it_runs_where_an_event_loop_runs(answer: Answer) -> None:
     import asyncio
 

@@ -1,5 +1,6 @@
 import json
 import re
+import shutil
 import uuid
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from interrupting import interrupted
 from openai_server import serve
 from scripted_engine import ScriptedEngine
 
+from polyqa.artifacts.store import CARD, compiled_home
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, read_records
 from polyqa.extractive.prompt import Prompt
@@ -141,6 +143,25 @@ def test_score_keeps_what_could_be_judged(run: Run, ids: list[str], some: Path, 
     assert "scored: 4 questions, 1 failed" in err
     assert strict_json(told)[0]["failed"] == 1
     assert [one.error and one.error.kind for one in read_records(out / PREDICTIONS)] == [None, "JudgeError", None, None]
+
+
+def test_questions_about_the_shipped_index_are_not_asked_of_another_unless_named(
+    run: Run, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = refused("evaluate", "--program", "rac", "--index", "mine")
+    assert "Name questions about the index mine (--questions)" in told
+    told = refused("compile", "--index", "mine", "--out", "made", "--train", "homonyms/train")
+    assert "Name questions about the index mine (--dev)" in told
+    assert "There is no index at" in refused("evaluate", "--questions", "homonyms/dev", "--index", "mine")
+    # Nor by a compiled program, which searches the index of its card, or that of the project's file.
+    card = json.loads((compiled_home() / "rac-homonyms-local" / CARD).read_text(encoding="utf-8"))
+    card["index"]["name"] = "mine"
+    shutil.copytree(compiled_home() / "rac-homonyms-local", tmp_path / "made")
+    (tmp_path / "made" / CARD).write_text(json.dumps(card), encoding="utf-8")
+    assert "about the index mine" in refused("evaluate", "--program", tmp_path / "made")
+    (tmp_path / "polyqa.toml").write_text('index = "mine"\n', encoding="utf-8")
+    assert "about the index mine" in refused("evaluate", "--program", "rac")
 
 
 def test_score_takes_the_answers_of_any_system(
