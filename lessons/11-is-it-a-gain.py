@@ -208,12 +208,12 @@ from polyqa.evaluation.verdicts import claim, verdict
 f1, dr = comparison.metrics["f1_answer"], comparison.metrics["dr"]
 print(verdict(dr, what="Compiling", metric="DR"))
 # `rac` with the embedded engine and the recipe knn, DR on 72 test questions; the table is in docs/how-to/compile.md
-known = SimpleNamespace(difference=0.2, low=-0.2, high=0.6, n=72)
-said = claim(known.low, known.high, known.n, what="Compiling")
+known = SimpleNamespace(difference=0.2, low=-0.2, high=0.6, n=72, p=0.24)
+said = claim(known.low, known.high, known.n, known.p, what="Compiling")
 print(f"{said}: DR {known.difference:+.1f} [{known.low:+.1f}, {known.high:+.1f}] on {known.n} questions.")
 
 # %% [markdown]
-# - **It helped** (or did harm): zero is not in the interval, and there are at least six questions. (Look at the row *subject* of the
+# - **It helped** (or did harm): zero is not in the interval, and p is below 0.05. (Look at the row *subject* of the
 #   table above: two questions, an interval far above zero, p = 0.5.) The last comparison of this lesson is such a one.
 # - **No real difference**: the whole interval is within one point, with at least thirty questions. This is the case for the embedded
 #   engine with five demos, and it is a *finding*: the difference can hardly be more than a point.

@@ -404,6 +404,8 @@ def _split(source: _Source, seed: int, out: Path | None) -> Sets:
             f"{_PARTS - groups} more. {why} questions of your own (--questions)."
         )
     rest, held_out = split_questions(source.questions, seed=seed)
+    if len(connected(rest)) < _PARTS - 1:  # of few matters one may have nearly all questions
+        rest, held_out = split_questions(source.questions, 0.0, seed=seed)
     train, dev = split_questions(rest, _DEV, seed=seed)
     return Sets(
         train=Questions(train, name=source.full[:500]),

@@ -127,7 +127,10 @@ def load(
         _check_parts(artifact, own_encoder, reranker, strict)
         reranker = reranker or artifact.card.reranker
         if needs_index(name):
-            index = _compiled_index(artifact, index, strict)
+            card, own = artifact.card.index, _compiled_index(artifact, index, strict)
+            if where is None and card is not None and card.fingerprint == own.fingerprint:
+                where = card.condition
+            index = own
     opened = DEFAULT_INDEX if index is None else index
     loaded = _assemble(name, opened, where, own_encoder, reranker, questions, checked)
     if artifact is not None:

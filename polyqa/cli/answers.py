@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from polyqa.asking import Result
+    from polyqa.base.values import Passage
 
 Picked = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -70,7 +71,7 @@ def _readings(result: "Result") -> "Table":
         passage = by_pid.get(reading.pid or "")
         if passage is not None:
             quote = _quote(passage.text, reading.answer)
-            name = escaped(passage.place or passage.title)
+            name = escaped(_name(passage))
             parts.append(f"[dim]{f'“{escaped(quote)}” ' if quote else ''}{escaped(source)} {name}[/]")
         made.add_row(str(number), Group(*parts))
     return made
@@ -85,11 +86,18 @@ def _quote(text: str, answer: str) -> str:
     return around(sentence_at(text, found[0][0]), found[0][0]) if found else ""
 
 
+def _name(passage: "Passage") -> str:
+    """Return how a passage is cited: by its place in a file, or by its title and what else its metadata call source."""
+    if passage.title and passage.place and not {"page", "line", "section"} & passage.metadata.keys():
+        return f"{passage.title} ({passage.place})"
+    return passage.place or passage.title
+
+
 def _passages(result: "Result") -> "Table":
     made = table("", "", "", title="Passages")
     made.show_header = False
     for number, passage in enumerate(result.passages, 1):
-        title = escaped(passage.place or passage.title or passage.text[:60])
+        title = escaped(_name(passage) or passage.text[:60])
         made.add_row(escaped(f"[{number}]"), title, f"[dim]{escaped(passage.pid)}[/]")
     return made
 

@@ -89,7 +89,7 @@ def _head(name: str, artifact: "Artifact | None") -> None:
     if gain is not None and gain.tells:
         before, after, change, _ = gain_texts(gain)
         low, high = (nan if bound is None else bound for bound in (gain.low, gain.high))
-        said = claim(low, high, gain.before.n, what="Compiling")
+        said = claim(low, high, gain.before.n, gain.p, what="Compiling")
         label = COLUMNS[gain.metric].label if gain.metric in COLUMNS else gain.metric
         _say(f"{said}. {gain.data.source}, {gain.before.n} questions: {label} {before} → {after}, {change}.")
     elif gain is not None:

@@ -14,8 +14,7 @@ from polyqa.evaluation.columns import Column
 Scores = Sequence[NDArray[np.float64]]
 RESAMPLES = 2_000
 PERMUTATIONS = 9_999
-FEWEST = 6
-"""Of fewer questions not even a difference that all of them share has p < 0.05 (2 / 2**5 is 0.06)."""
+SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
@@ -74,20 +73,22 @@ class Difference:
     @property
     def sign(self) -> int:
         """1 or -1 if B is surely above or below A, else 0, see `sign_of`."""
-        return sign_of(self.low, self.high, self.n)
+        return sign_of(self.low, self.high, self.p)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as JSON data, see `Estimate.to_dict`."""
         return _json_data(asdict(self))
 
 
-def sign_of(low: float, high: float, n: int) -> int:
-    """Return 1 or -1 if the 95% interval of a paired difference on n questions lies above or below 0, else 0.
+def sign_of(low: float, high: float, p: float) -> int:
+    """Return 1 or -1 if the 95% interval of a paired difference lies above or below 0 and p < 0.05, else 0.
 
-    >>> sign_of(0.5, 9.0, 30), sign_of(-9.0, -0.5, 30), sign_of(-1.0, 9.0, 30), sign_of(0.5, 9.0, 2)
+    The interval alone is too short where few questions differ: that of two losses among six does not hold 0.
+
+    >>> sign_of(0.5, 9.0, 0.01), sign_of(-9.0, -0.5, 0.01), sign_of(-1.0, 9.0, 0.01), sign_of(0.5, 9.0, 0.25)
     (1, -1, 0, 0)
     """
-    return 0 if n < FEWEST else (low > 0) - (high < 0)
+    return (low > 0) - (high < 0) if p < SIGNIFICANT else 0
 
 
 def _json_data(fields: dict[str, Any]) -> dict[str, Any]:

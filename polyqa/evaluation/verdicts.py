@@ -42,28 +42,28 @@ def verdict(change: Difference, *, what: str = "It", metric: str = "DR") -> str:
     figures = f"{metric} {change.a:.1f} → {change.b:.1f}, {change}"
     if not isnan(change.low):
         figures += f" on {counted(change.n, 'question')}"
-    claimed = claim(change.low, change.high, change.n, what=what)
+    claimed = claim(change.low, change.high, change.n, change.p, what=what)
     return f"{claimed}: {figures}; {change.wins} became better, {change.losses} worse."
 
 
-def claim(low: float, high: float, n: int, *, what: str = "It") -> str:
+def claim(low: float, high: float, n: int, p: float, *, what: str = "It") -> str:
     """Return what the interval of a difference allows to say: that it helped, did harm, did nothing, or none of these.
 
     Parameters
     ----------
-    low, high, n
-        Of the 95% interval, NaN if there is none, and how many questions it comes from.
+    low, high, n, p
+        Of the 95% interval, NaN if there is none, how many questions it comes from, and p of the permutation test.
     what
         What was changed, as the beginning of a sentence.
 
-    >>> claim(-0.4, 0.9, 72, what="Compiling")
+    >>> claim(-0.4, 0.9, 72, 0.6, what="Compiling")
     'Compiling made no real difference'
-    >>> claim(0.0, 0.0, 3, what="Compiling")
+    >>> claim(0.0, 0.0, 3, 1.0, what="Compiling")
     'Whether compiling helped cannot be told with 3 questions'
-    >>> claim(2.0, 60.0, 2, what="Compiling")
-    'Whether compiling helped cannot be told with 2 questions'
+    >>> claim(-16.0, -0.6, 6, 0.25, what="Compiling")
+    'Whether compiling helped cannot be told with 6 questions'
     """
-    if sign := sign_of(low, high, n):
+    if sign := sign_of(low, high, p):
         return f"{what} {'helped' if sign > 0 else 'did harm'}"
     if is_nothing(low, high, n):
         return f"{what} made no real difference"

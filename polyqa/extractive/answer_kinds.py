@@ -23,11 +23,19 @@ _YES_OR_NO = re.compile(
     r"(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|isn't|aren't|wasn't|didn't|doesn't)\s",
     re.I | re.S,
 )
-_TIME_WORD = re.compile(r"\b(?:century|today|now|present|spring|summer|autumn|fall|winter)\b", re.I)
+_TIME_WORD = re.compile(
+    r"\b(?:(?:second|minute|hour|day|night|week|weekend|month|quarter|semester|term|season|year|decade|age|era|period)s?|"
+    r"century|centuries|today|tonight|tomorrow|yesterday|now|present|currently|soon|immediately|always|never|"
+    r"spring|summer|autumn|fall|winter|noon|midday|midnight|dawn|dusk|sunrise|sunset|morning|afternoon|evening|"
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september|"
+    r"october|november|december|daily|weekly|monthly|quarterly|yearly|annually|christmas|easter|ramadan|"
+    r"every|once|twice|after|before|during|until|while|when|upon)\b",
+    re.I,
+)
 _NUMBER_WORD = re.compile(
     r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
     r"seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|"
-    r"billion|dozen|once|twice|half)\b",
+    r"billion|dozens?|hundreds|thousands|millions|billions|once|twice|half|none|pair|couple|single)\b",
     re.I,
 )
 

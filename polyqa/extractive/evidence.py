@@ -106,16 +106,18 @@ def says_something(answer: str, question: str) -> bool:
 def telling(question: str, found: Iterable[Evidence]) -> list[Evidence]:
     """Return the evidence whose answers are of the kind that is asked for, say something, and are about what it names.
 
-    A passage about *Terra 1* says nothing of "Terra 2", unless it mentions that.
+    A passage about *Terra 1* says nothing of "Terra 2", unless it mentions that. What is better supported than all of
+    that kind stays: an answer to who may be a role without a capital, "the treasurer".
+
+    Parameters
+    ----------
+    found
+        The best supported first.
     """
     kind = answer_kind(question)
-    return [
-        one
-        for one in found
-        if fits_kind(one.answer, kind)
-        and says_something(one.answer, question)
-        and not about_another(question, one.passage)
-    ]
+    told = [one for one in found if says_something(one.answer, question) and not about_another(question, one.passage)]
+    first = next((place for place, one in enumerate(told) if fits_kind(one.answer, kind)), len(told))
+    return [*told[:first], *(one for one in told[first:] if fits_kind(one.answer, kind))]
 
 
 def distinct(found: Iterable[Evidence], *, apart: str | None = None) -> list[Evidence]:

@@ -90,7 +90,8 @@ def _told(found: Sequence[_Found], *, named: bool) -> list[str]:
             text = _end(sentence.text)
         else:
             text = with_subject(sentence, passage, named=named or not holds(sentence.text, reading.answer))
-        if told.setdefault(normalize_words(sentence.text if sentence else text), text) is text:
+        key = text if passage is None or sentence is None else f"{passage.title}: {sentence.text}"
+        if told.setdefault(normalize_words(key), text) is text:
             before = passage
     return list(told.values())
 
@@ -109,13 +110,18 @@ def _evidence(
             (passage, sentence)
             for passage in pool
             for sentence in sentences(passage.text)
-            if holds(f"{passage.title}: {sentence.text}", reading.answer) and len(sentence.text.split()) <= _LONGEST
+            if _holds(f"{passage.title}: {sentence.text}", reading.answer) and len(sentence.text.split()) <= _LONGEST
         ]
         if options:
             texts = [f"{passage.title} {sentence.text}" for passage, sentence in options]
             nearest = int(models.encoder.similarity([reading.question], texts)[0].argmax())
             return options[nearest]
     return None, None
+
+
+def _holds(text: str, answer: str) -> bool:
+    """Return whether a text holds an answer, be it the 32 of "32-hour"."""
+    return holds(text.replace("-", " "), answer.replace("-", " "))
 
 
 def with_subject(sentence: Sentence, passage: PromptPassage, *, named: bool) -> str:

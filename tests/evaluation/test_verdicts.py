@@ -8,19 +8,20 @@ from polyqa.evaluation.statistics import Difference
 from polyqa.evaluation.verdicts import verdict, won_and_lost
 
 
-def difference(low: float, high: float, n: int = 30) -> Difference:
+def difference(low: float, high: float, n: int = 30, p: float = 0.5) -> Difference:
     change = (low + high) / 2
-    return Difference(60, 60 + change, change, low, high, p=0.5, wins=9, ties=1, losses=2, n=n)
+    return Difference(60, 60 + change, change, low, high, p=p, wins=9, ties=1, losses=2, n=n)
 
 
 @pytest.mark.parametrize(
     ("change", "begins"),
     [
         (
-            difference(0.5, 4),
+            difference(0.5, 4, p=0.03),
             "Adapting helped: DR 60.0 → 62.2, +2.2 [+0.5, +4.0] on 30 questions; 9 became better, 2 worse.",
         ),
-        (difference(-4, -0.5), "Adapting did harm: "),
+        (difference(-4, -0.5, p=0.01), "Adapting did harm: "),
+        (difference(-16, -0.6, 6, p=0.25), "Whether adapting helped cannot be told with 6 questions: "),
         (difference(-0.9, 0.9), "Adapting made no real difference: "),
         (difference(-3, 6), "Whether adapting helped cannot be told with 30 questions: "),
         (difference(0, 0, 29), "Whether adapting helped cannot be told with 29 questions: "),

@@ -55,6 +55,8 @@ def test_answer_kind(question: str, kind: AnswerKind) -> None:
         ("the 19th century", "time", True),
         ("the summer of love", "time", True),
         ("Today", "time", True),
+        ("on weekdays after noon", "time", True),
+        ("twice a year", "time", True),
         ("James Cameron", "time", False),
         ("42", "number", True),
         ("about two million", "number", True),

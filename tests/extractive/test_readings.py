@@ -1,6 +1,6 @@
 import dspy
 import pytest
-from solaris import PASSAGES, QUESTION, extract, predict
+from solaris import LINER, PASSAGES, QUESTION, extract, predict
 
 from polyqa.extractive import ExtractiveEngine
 from polyqa.extractive.evidence import gather
@@ -22,6 +22,24 @@ def test_extraction_of_a_plain_question_keeps_its_wording() -> None:
     question = "Who directed the 1972 film Solaris?"
     (reading,) = extract(passages=PASSAGES[1:2], question=question)
     assert (reading.question, reading.answer, reading.pid) == (question, "Andrei Tarkovsky", "1")
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "answer"),
+    [
+        ("When is the team lunch?", "Team lunch | The team lunch is on Fridays in the boat house.", "Fridays"),
+        ("When do juniors train?", "Training | Juniors train before school.", "before school"),
+        ("When are fees due?", "Fees | Fees are due monthly. Students pay half.", "monthly"),
+        ("When was the regatta first held?", "Regatta | The regatta was first held after the war.", "after the war"),
+        ("When is a boat cleaned?", "Boats | A boat is cleaned every other week.", "every other week"),
+        ("Who collects the money?", "Damage | The treasurer collects the money in the kitchen.", "treasurer"),
+        ("Whose signature do juniors need?", "Guests | Juniors need a signature of their parents.", "their parents"),
+        ("Where does the key hang?", "Oars | The key hangs beside the fridge.", "beside the fridge"),
+    ],
+)
+def test_times_people_and_places_need_no_date_and_no_name(question: str, passage: str, answer: str) -> None:
+    (reading,) = extract(passages=[passage, LINER], question=question)
+    assert answer in reading.answer
 
 
 @pytest.mark.parametrize("order", [1, -1])

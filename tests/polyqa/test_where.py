@@ -2,14 +2,17 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from web_server import Web, web_server
 
 import polyqa
+from polyqa.artifacts.store import CARD, compiled_home
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.batch import answer_many
@@ -47,6 +50,23 @@ def web(dated: ColBERTIndex) -> Iterator[Web]:
 def client(web: Web) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=web.base, timeout=120) as made:
         yield made
+
+
+def test_a_compiled_program_searches_what_it_was_compiled_over(dated: ColBERTIndex, tmp_path: Path) -> None:
+    shutil.copytree(compiled_home() / "rac-homonyms-local", tmp_path / "made")
+    card = json.loads((tmp_path / "made" / CARD).read_text(encoding="utf-8"))
+    card["index"] |= {"name": "homonyms", "condition": "pid <> '1'"}
+    (tmp_path / "made" / CARD).write_text(json.dumps(card), encoding="utf-8")
+
+    def searched(**given: Any) -> str | None:
+        index = index_of(polyqa.load(tmp_path / "made", **given))
+        assert index is not None
+        return index.condition
+
+    assert searched() == "pid <> '1'"
+    assert searched(index="homonyms", where="pid <> '2'") == "pid <> '2'"
+    with pytest.warns(UserWarning, match="was compiled over the index homonyms"):
+        assert searched(index=dated) is None
 
 
 def test_python_answers_from_matching_passages_and_tells_runs_apart(dated: ColBERTIndex, tmp_path: Path) -> None:

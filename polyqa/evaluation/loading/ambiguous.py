@@ -19,7 +19,7 @@ class _LongAnswer(Part):
 
 class _AsqaPair(Part):
     question: Text
-    short_answers: Aliases
+    short_answers: Answers
     pid: Text | None = None
     other_questions: list[Text] = Field(default_factory=list)
 

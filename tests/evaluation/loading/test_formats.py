@@ -116,7 +116,7 @@ def test_every_answer_is_a_reading_of_the_question_itself(
         *(("plain", "answer", bad) for bad in ("", True)),
         ("triviaqa", "answer", {"text": ["Eve"]}),
         *(("dpr", "answers", bad) for bad in ([], [""], [None])),
-        *(("multi-answer", "answers", bad) for bad in ([[]], [["Elm", 3]], [["Elm"], None])),
+        *(("multi-answer", "answers", bad) for bad in ([[]], [["Elm", True]], [["Elm"], None])),
         ("squad", "answers", [{"text": 3}]),
     ],
 )
