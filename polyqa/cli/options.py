@@ -349,6 +349,15 @@ def given(context: typer.Context, *names: str) -> list[str]:
     ]
 
 
+def compiled_index(program: str) -> str | None:
+    """Return the name of the index that a program was compiled over; ``None`` for one that is not compiled."""
+    from polyqa.artifacts.store import read_artifact
+    from polyqa.programs.registry import PROGRAMS
+
+    card = None if program in PROGRAMS else read_artifact(program).card.index
+    return None if card is None else card.name
+
+
 def check_questions(context: typer.Context, program: str | None, index: str | None, *names: str) -> None:
     """Raise `PolyqaError` where the shipped questions would be asked of another index, as no others were named.
 
@@ -357,17 +366,9 @@ def check_questions(context: typer.Context, program: str | None, index: str | No
     names
         The parameters that name questions.
     """
-    from polyqa.artifacts.store import read_artifact
     from polyqa.colbert_index.store import SHIPPED
-    from polyqa.programs.registry import PROGRAMS
 
-    if (
-        index is None
-        and program is not None
-        and program not in PROGRAMS
-        and (card := read_artifact(program).card.index)
-    ):
-        index = card.name
+    index = index or (compiled_index(program) if program else None)
     unnamed = [
         max(param.opts, key=len)
         for param in context.command.params

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from scripted_engine import prompt_of
 
 import polyqa
 from polyqa import adapt
-from polyqa.adapting import _made_questions, _shipped_places, ready_index
+from polyqa.adapting import _made_questions, _shipped_places, _Source, _split, ready_index
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index
@@ -25,6 +26,7 @@ from polyqa.colbert_index.store import checkpoint_home
 from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
 from polyqa.lm.client import RecentLM
+from polyqa.metrics.gold import Question, Reading
 from polyqa.questions import training_set
 
 Adapt = Callable[..., tuple[str, str]]
@@ -209,6 +211,19 @@ def test_given_questions_are_split_and_used(
     gained = json.loads((tmp_path / "second" / "card.json").read_text())["test_gain"]["difference"]
     assert f"first (shipped), against the uncompiled program: {gained:+.1f} " in printed, "the same demos, the same DR"
     assert _shipped_places("rac", "polyqa/extractive", home / "first") == [], "not beside itself"
+
+
+def test_three_matters_can_always_be_split() -> None:
+    pids = ["a", "a", "a", "a", "b", "c"]
+    asked = [
+        Question(str(n), f"Who opened {n}?", (Reading(f"Who opened {n}?", ("Ada",), pid=pid),))
+        for n, pid in enumerate(pids)
+    ]
+    for seed in range(6):
+        sets = _split(_Source(asked, "mine", "mine"), seed, None)
+        parts = [[one.id for one in part.asked] for part in (sets.train, sets.dev, sets.test)]
+        assert all(parts)
+        assert sorted(chain.from_iterable(parts)) == list("012345")
 
 
 def test_questions_without_long_answers_are_measured_by_their_short_ones(

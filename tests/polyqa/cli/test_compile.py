@@ -1,6 +1,7 @@
 import io
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,16 @@ def test_show_compares_two_programs(printed: Printed, artifact: Path) -> None:
     assert "+question:" in printed("show", "rac", artifact, "--all")
     assert printed("show", "rac", "rac").count("unchanged") == 2
     assert "only in the first" in printed("show", "diva", "rac")
+
+
+def test_an_uncompiled_program_beside_a_compiled_one_searches_the_same_index(
+    refused: Refused, artifact: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(artifact, tmp_path / "made")
+    card = json.loads((tmp_path / "made" / "card.json").read_text(encoding="utf-8"))
+    card["index"]["name"] = "mine"
+    (tmp_path / "made" / "card.json").write_text(json.dumps(card), encoding="utf-8")
+    assert re.search(r"There is no index at \S+mine\.", refused("show", "rac", tmp_path / "made"))
 
 
 def test_ask_shows_the_picked_demos_and_the_messages(printed: Printed, artifact: Path) -> None:
