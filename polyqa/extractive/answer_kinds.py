@@ -35,7 +35,8 @@ _TIME_WORD = re.compile(
 _NUMBER_WORD = re.compile(
     r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|"
     r"seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|"
-    r"billion|dozens?|hundreds|thousands|millions|billions|once|twice|half|none|pair|couple|single)\b",
+    r"billion|dozens?|hundreds|thousands|millions|billions|once|twice|half|none|pair|couple|single|"
+    r"daily|weekly|monthly|quarterly|yearly|annually|every|never|always|free)\b",
     re.I,
 )
 

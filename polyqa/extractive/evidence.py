@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, takewhile
 
 from polyqa.metrics.text import holds, normalize_words, sentence_at
 from polyqa.models import Encoder, Reader, Span, Writer
@@ -107,7 +107,7 @@ def telling(question: str, found: Iterable[Evidence]) -> list[Evidence]:
     """Return the evidence whose answers are of the kind that is asked for, say something, and are about what it names.
 
     A passage about *Terra 1* says nothing of "Terra 2", unless it mentions that. What is better supported than all of
-    that kind stays: an answer to who may be a role without a capital, "the treasurer".
+    that kind stays, but for numbers: an answer to who may be a role without a capital, "the treasurer".
 
     Parameters
     ----------
@@ -116,8 +116,10 @@ def telling(question: str, found: Iterable[Evidence]) -> list[Evidence]:
     """
     kind = answer_kind(question)
     told = [one for one in found if says_something(one.answer, question) and not about_another(question, one.passage)]
-    first = next((place for place, one in enumerate(told) if fits_kind(one.answer, kind)), len(told))
-    return [*told[:first], *(one for one in told[first:] if fits_kind(one.answer, kind))]
+    fitting = [one for one in told if fits_kind(one.answer, kind)]
+    if kind == "number":
+        return fitting
+    return [*takewhile(lambda one: not fits_kind(one.answer, kind), told), *fitting]
 
 
 def distinct(found: Iterable[Evidence], *, apart: str | None = None) -> list[Evidence]:

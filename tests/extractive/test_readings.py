@@ -35,11 +35,18 @@ def test_extraction_of_a_plain_question_keeps_its_wording() -> None:
         ("Who collects the money?", "Damage | The treasurer collects the money in the kitchen.", "treasurer"),
         ("Whose signature do juniors need?", "Guests | Juniors need a signature of their parents.", "their parents"),
         ("Where does the key hang?", "Oars | The key hangs beside the fridge.", "beside the fridge"),
+        ("How often are boats cleaned?", "Boats | The boats are cleaned weekly.", "weekly"),
     ],
 )
 def test_times_people_and_places_need_no_date_and_no_name(question: str, passage: str, answer: str) -> None:
     (reading,) = extract(passages=[passage, LINER], question=question)
     assert answer in reading.answer
+
+
+def test_what_has_no_number_answers_no_question_for_one() -> None:
+    passage = "Family leave | All parental leave must be taken within the first year of the child's birth or placement."
+    assert extract(passages=[passage, LINER], question="How long is parental leave?") == []
+    assert extract(passages=[passage, LINER], question="When must parental leave be taken?")
 
 
 @pytest.mark.parametrize("order", [1, -1])
