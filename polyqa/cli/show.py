@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyqa.base.text import counted
+
 from . import completion, options
 from .display import console, escaped, facts, show_json, table
 from .terminal import say
@@ -93,7 +95,7 @@ def _head(name: str, artifact: "Artifact | None") -> None:
         low, high = (nan if bound is None else bound for bound in (gain.low, gain.high))
         said = claim(low, high, gain.before.n, gain.p, what="Compiling")
         label = COLUMNS[gain.metric].label if gain.metric in COLUMNS else gain.metric
-        _say(f"{said}. {gain.data.source}, {gain.before.n} questions: {label} {before} → {after}, {change}.")
+        _say(f"{said}. {gain.data.source}, {counted(gain.before.n, 'question')}: {label} {before} → {after}, {change}.")
     elif gain is not None:
         _say(f"Whether compiling helped cannot be told: {gain.failures}.")
     say()

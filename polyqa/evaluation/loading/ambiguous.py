@@ -57,10 +57,10 @@ class AsqaRecord(QuestionRecord):
     Long answers stand in ``annotations``, or alone as ``long_answer``. ``pid``, ``ambiguity``, ``reason`` and
     ``other_questions``, which ask what a pair asks in other words, are the shipped questions' and your own, as are
     ``wrong_answers`` and ``documents`` (``[passage id, type, answer]``, see `RamdocsRecord`). ALCE's file has
-    the same keys, but ``question``.
+    the same keys, but ``question``. A question without pairs has no answer.
     """
 
-    qa_pairs: Annotated[list[_AsqaPair], Field(min_length=1), BeforeValidator(by_row)]
+    qa_pairs: Annotated[list[_AsqaPair], BeforeValidator(by_row)]
     annotations: Annotated[list[_LongAnswer], BeforeValidator(by_row)] | None = None
     long_answer: Text | None = None
     ambiguity: Text | None = None
@@ -68,8 +68,10 @@ class AsqaRecord(QuestionRecord):
     wrong_answers: list[Text] | None = None
     documents: _Documents | None = None
 
-    def to_question(self, id: str) -> Question:
+    def to_question(self, id: str) -> Question | None:
         """Return the record as a question; pairs are kept as they are, also where two ask the same."""
+        if not self.qa_pairs:
+            return None
         answers = [note.long_answer for note in self.annotations or ()]
         if self.long_answer is not None:
             answers.append(self.long_answer)

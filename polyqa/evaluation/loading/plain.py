@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Question, Reading
 
-from .fields import Aliases, Answers, Part, QuestionRecord, distinct, joined
+from .fields import Aliases, Answers, AnswersIfAny, Part, QuestionRecord, distinct, joined
 
 
 class OneAnswerRecord(QuestionRecord):
@@ -38,9 +38,9 @@ class NQOpenRecord(OneAnswerRecord):
 
 
 class PlainRecord(OneAnswerRecord):
-    """HotpotQA, and tables of one's own: ``answer`` is one text, or a list in it."""
+    """HotpotQA, and tables of one's own: ``answer`` is one text, or a list in it; empty, there is none."""
 
-    answers: Answers = Field(validation_alias="answer")
+    answers: AnswersIfAny = Field(validation_alias="answer")
 
 
 class DPRRecord(OneAnswerRecord):

@@ -6,6 +6,7 @@ import pytest
 from refusals import told
 
 from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.loading.load import read_questions
 from polyqa.metrics.gold import Question, Reading
 
 Write = Callable[..., Path]
@@ -95,6 +96,12 @@ def test_short_answers_are_what_people_write(write: Write) -> None:
     assert [one.short_answers for one in question.readings] == [("Nagano",), ("1998",), ("2012",), ("7",)]
 
 
+def test_a_question_without_pairs_is_left_out_and_counted(write: Write) -> None:
+    found = read_questions(write({"dev": {"film": FILM, "none": {"ambiguous_question": "Who?", "qa_pairs": []}}}))
+    assert (len(found.questions), found.left_out) == (1, {"none"})
+    assert "1 question without an answer left out" in str(found)
+
+
 def test_pairs_that_ask_the_same_stay_apart(write: Write) -> None:
     (question,) = load_questions(write({"q": {**GAMES, "qa_pairs": GAMES["qa_pairs"] * 2}}))
     assert len(question.readings) == 2
@@ -106,7 +113,6 @@ def test_pairs_that_ask_the_same_stay_apart(write: Write) -> None:
         ({"qa_pairs": GAMES["qa_pairs"]}, "question: Field required"),
         ({"ambiguous_question": " ", "qa_pairs": GAMES["qa_pairs"]}, "ambiguous_question: Text is blank"),
         ({"ambiguous_question": "Who?"}, "qa_pairs: Field required"),
-        ({"ambiguous_question": "Who?", "qa_pairs": []}, "qa_pairs: List should have at least 1 item"),
         ({"ambiguous_question": "Who?", "qa_pairs": None}, "qa_pairs: Field required"),
         ({"ambiguous_question": "Who?", "qa_pairs": 3}, "qa_pairs: Input should be a valid list"),
         ({**GAMES, "qa_pairs": [{"question": "Who won?"}]}, "qa_pairs[0].short_answers: Field required"),

@@ -8,6 +8,7 @@ import pytest
 from refusals import told
 
 from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.loading.load import read_questions
 
 Write = Callable[..., Path]
 ONE = {"question": "who built it", "answer": ["Eve"]}
@@ -144,3 +145,12 @@ def test_splits_are_listed(write: Write) -> None:
     assert "names the split 'dev', but 'train' is asked for" in told(load_questions, f"{path}@dev", split="train")
     assert refused(path, "test") == ": there is no split 'test'; there are train, dev"
     assert refused(write({"dev": [ONE]}), "test") == ": there is no split 'test'; there are dev"
+
+
+def test_rows_without_an_answer_are_left_out_and_counted(tmp_path: Path) -> None:
+    table, lines = tmp_path / "q.csv", tmp_path / "q.jsonl"
+    table.write_text("question,answer\nWho?,Ada\nWhen?,\n", encoding="utf-8")
+    lines.write_text('{"question": "Who?", "answer": "Ada"}\n{"question": "When?", "answer": " "}\n', encoding="utf-8")
+    for path in (table, lines):
+        found = read_questions(path)
+        assert ([one.question for one in found.questions], len(found.left_out)) == (["Who?"], 1)
