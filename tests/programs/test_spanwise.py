@@ -583,6 +583,10 @@ def test_labels_make_demos_of_findings() -> None:
     ]
     assert [one["answer"] for one in demo["interpretations"]] == ["April 1953", "31 May 1911"]
     assert demo["answer"] == "The film came out in April 1953.\nThe ship was launched on 31 May 1911."
+    (quoted,) = label_demos(made, [Question("1", QUESTION, (film, ship))])["tell"]
+    assert quoted["answer"] == (
+        "Titanic (1953 film) was released in April 1953.\nRMS Titanic: The liner was launched on 31 May 1911."
+    ), "without a long answer, the sentences of the passages"
     together = ("The film came out in April 1953, the ship on 31 May 1911.",)
     assert label_demos(made, [Question("1", QUESTION, (film, ship), together)])["tell"] == []
     # Told with a reading that no finding has, a language model would learn to tell what it was not given.

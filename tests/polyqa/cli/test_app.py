@@ -14,7 +14,8 @@ from dspy.clients.cache import Cache
 from failing_engine import Failing
 from openai_server import Server, serve
 
-from polyqa.cli.answers import _quote
+from polyqa.base.values import Passage
+from polyqa.cli.answers import _name, _quote
 from polyqa.cli.app import main
 from polyqa.cli.index import _name_of, setup_command
 from polyqa.colbert_index.store import index_path
@@ -63,6 +64,19 @@ def test_ask_json_cites_passages_that_it_lists(printed: Printed) -> None:
     assert result["calls"] == 1
     assert result["cited_answer"] != result["answer"] == re.sub(r" (?:\[\d\])+", "", result["cited_answer"])
     assert {r["pid"] for r in result["interpretations"]} <= {p["pid"] for p in result["passages"]}
+
+
+def test_a_passage_is_cited_by_its_place_or_by_title_and_source() -> None:
+    named = [
+        _name(Passage(pid="1", title=title, text="It flies.", metadata=metadata))
+        for title, metadata in (
+            ("Falcon › Range", {"source": "handbook.pdf", "page": 14, "section": "Range"}),
+            ("Falcon", {"source": "wards"}),
+            ("", {"source": "wards"}),
+            ("Falcon", {}),
+        )
+    ]
+    assert named == ["handbook.pdf, p. 14, Range", "Falcon (wards)", "wards", "Falcon"]
 
 
 def test_the_number_of_passages_has_one_name(printed: Printed) -> None:
