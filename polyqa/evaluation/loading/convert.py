@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
@@ -18,6 +19,11 @@ from .plain import DPRRecord
 
 _WITH_PASSAGES = {"ctxs", "positive_ctxs"}  # of DPR
 _SEVERAL = "--format multi-answer takes each as an answer of its own"
+_ASKS = re.compile(
+    r"\?|\b(?:who|whom|whose|what|when|where|which|why|how)\b"
+    r"|^(?:is|are|was|were|do|does|did|has|have|had|can|could|name|list|give|tell)\b",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,18 @@ def convert(records: Iterable[Record], format: str | None, origin: str) -> Loade
     questions = [question for _, question in found.values()]
     plain = format is None and chosen.record is DPRRecord and not _WITH_PASSAGES & rows[0].value.keys()
     several = plain and any(len(question.readings[0].short_answers) > 1 for question in questions)
-    return Loaded(questions, chosen, frozenset(left_out), _SEVERAL if several else "")
+    return Loaded(questions, chosen, frozenset(left_out), _SEVERAL if several else _of_labels(questions))
+
+
+def _of_labels(questions: Iterable[Question]) -> str:
+    """Return a warning if most readings are labels, such as "North Wing", which nobody can answer."""
+    asked = [one.question for question in questions for one in question.readings if len(question.readings) > 1]
+    labels = [text for text in asked if not _ASKS.search(text)]
+    if 2 * len(labels) <= len(asked):
+        return ""
+    return (
+        f"readings such as {labels[0]!r:.80} are no questions: D-F1 and DR, which ask them of the answer, will be low"
+    )
 
 
 def unnested(records: Iterable[Record]) -> Iterator[Record]:

@@ -102,6 +102,16 @@ def test_a_question_without_pairs_is_left_out_and_counted(write: Write) -> None:
     assert "1 question without an answer left out" in str(found)
 
 
+def test_readings_that_are_labels_are_told(write: Write) -> None:
+    pairs = [
+        {"question": name, "short_answers": [year]} for name, year in (("North Wing", "1990"), ("South Wing", "1998"))
+    ]
+    record = {"ambiguous_question": "When did the wing open?", "qa_pairs": pairs}
+    told = "; readings such as 'North Wing' are no questions: D-F1 and DR, which ask them of the answer, will be low"
+    assert str(read_questions(write({"dev": {"a": record}}))).endswith(told)
+    assert "no questions" not in str(read_questions(write({"dev": {"film": FILM}})))
+
+
 def test_pairs_that_ask_the_same_stay_apart(write: Write) -> None:
     (question,) = load_questions(write({"q": {**GAMES, "qa_pairs": GAMES["qa_pairs"] * 2}}))
     assert len(question.readings) == 2
