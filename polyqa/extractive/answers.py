@@ -12,6 +12,8 @@ _MARKS = " .,;:"
 _AROUND = "\"'`,;:.!?“”‘’«»"
 _CLOSING = {")": "(", "]": "[", ">": "<"}
 _CODE = re.compile(r"\w_\w|[$~=\\]|^[^\w/]*--?[a-z]|/.*/|^\W*/\w")
+_COUNTED = re.compile(r"\bhow many (\w+)", re.I)
+_UNIT = re.compile(r"-([a-z]+)", re.I)
 _PAIRS = (("(", ")"), ("“", "”"), ("[", "]"))
 
 
@@ -58,13 +60,21 @@ def whole_answer(question: str, text: str, span: Span) -> str:
 
     Marks at its ends go, and brackets or quotation marks without their other half. A path, a name of a program or an
     option of which the span holds a part is completed. So is a date, and what stands around a single one goes where a
-    time is asked for.
+    time is asked for; and the 4 of "4-day" unless the question asks how many days.
 
     >>> text = "It is $XDG_CONFIG_HOME/zim/style.conf, see --help-all."
     >>> whole_answer("Where is it?", text, Span("HOME/zim/style", 18, 32, 1.0))
     '$XDG_CONFIG_HOME/zim/style.conf'
     """
     answer = _balanced(_with_whole_code(text, span).strip(_MARKS))
+    counted, unit = _COUNTED.search(question), _UNIT.match(text, span.end)
+    if (
+        counted
+        and unit
+        and answer[-1:].isdigit()
+        and counted[1].lower() not in (unit[1].lower(), f"{unit[1].lower()}s")
+    ):
+        return answer + unit[0]
     return (_date(text, span) or answer) if answer_kind(question) == "time" else answer
 
 

@@ -57,6 +57,21 @@ def test_names_of_programs_are_whole_and_half_a_pair_of_quotation_marks_goes(tex
     assert whole_answer("What is it?", text, span(found, text)) == whole
 
 
+@pytest.mark.parametrize(
+    ("question", "found", "whole"),
+    [
+        ("How many hours do we work in summer?", "4", "4-day"),
+        ("How many hours do we work?", "32", "32"),
+        ("How many days do we work?", "4", "4"),
+        ("How many weeks are left?", "six", "six"),
+        ("When do we work?", "4", "4"),
+    ],
+)
+def test_a_number_keeps_its_unit_unless_that_is_what_is_counted(question: str, found: str, whole: str) -> None:
+    text = "We work 32-hour weeks, and 4-day weeks in summer, of which six-odd are left."
+    assert whole_answer(question, text, span(found, text)) == whole
+
+
 ROWS = "name: Bell; price: 9 euros; made: 2015-06-01. name: Rain gauge; kind: gauge; price: 78 euros; made: 2020-02-28."
 
 
