@@ -361,20 +361,25 @@ def compiled_index(program: str) -> str | None:
 def check_questions(context: typer.Context, program: str | None, index: str | None, *names: str) -> None:
     """Raise `PolyqaError` where the shipped questions would be asked of another index, as no others were named.
 
+    An index or program that is not there is left to whoever opens it.
+
     Parameters
     ----------
     names
         The parameters that name questions.
     """
-    from polyqa.colbert_index.store import SHIPPED
+    from polyqa.artifacts.store import find_artifact
+    from polyqa.colbert_index.store import SHIPPED, index_path
+    from polyqa.colbert_index.versions import is_index
 
-    index = index or (compiled_index(program) if program else None)
+    if index is None and program is not None and find_artifact(program) is not None:
+        index = compiled_index(program)
     unnamed = [
         max(param.opts, key=len)
         for param in context.command.params
         if param.name in names and getattr(context.get_parameter_source(param.name), "name", "") == "DEFAULT"
     ]
-    if unnamed and index is not None and Path(index).name != SHIPPED:
+    if unnamed and index is not None and Path(index).name != SHIPPED and is_index(index_path(index)):
         raise PolyqaError(
             f"Name questions about the index {index} ({', '.join(unnamed)}): those that polyqa asks by default are "
             "about the shipped index homonyms. To ask these all the same, name them, such as homonyms/dev."

@@ -12,6 +12,7 @@ from openai_server import serve
 from scripted_engine import ScriptedEngine
 
 from polyqa.artifacts.store import CARD, compiled_home
+from polyqa.colbert_index.store import index_path
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, read_records
 from polyqa.extractive.prompt import Prompt
@@ -149,11 +150,13 @@ def test_questions_about_the_shipped_index_are_not_asked_of_another_unless_named
     run: Run, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").symlink_to(index_path("homonyms").resolve())
+    monkeypatch.setattr("polyqa.colbert_index.store.index_home", lambda: tmp_path)
     told = refused("evaluate", "--program", "rac", "--index", "mine")
     assert "Name questions about the index mine (--questions)" in told
     told = refused("compile", "--index", "mine", "--out", "made", "--train", "homonyms/train")
     assert "Name questions about the index mine (--dev)" in told
-    assert "There is no index at" in refused("evaluate", "--questions", "homonyms/dev", "--index", "mine")
+    assert "There is no index at" in refused("evaluate", "--index", "other")
     # Nor by a compiled program, which searches the index of its card, or that of the project's file.
     card = json.loads((compiled_home() / "rac-homonyms-local" / CARD).read_text(encoding="utf-8"))
     card["index"]["name"] = "mine"
