@@ -340,21 +340,26 @@ def takes_language_models(*without: str) -> Callable[[Callable[..., None]], Call
     return decorate
 
 
-def given(context: typer.Context, *names: str) -> list[str]:
-    """Return which options of some names stand on the command line; a default of polyqa.toml is not given."""
+def given(context: typer.Context, *names: str, source: str = "COMMANDLINE") -> list[str]:
+    """Return which options of some names stand on the command line, or have their value from another source.
+
+    A default of polyqa.toml is not given: that is ``DEFAULT_MAP``, one of the command's own ``DEFAULT``.
+    """
     return [
         max(param.opts, key=len)
         for param in context.command.params
-        if param.name in names and getattr(context.get_parameter_source(param.name), "name", "") == "COMMANDLINE"
+        if param.name in names and getattr(context.get_parameter_source(param.name), "name", "") == source
     ]
 
 
-def compiled_index(program: str) -> str | None:
+def compiled_index(program: str | None) -> str | None:
     """Return the name of the index that a program was compiled over; ``None`` for one that is not compiled."""
-    from polyqa.artifacts.store import read_artifact
+    from polyqa.artifacts.store import find_artifact, read_artifact
     from polyqa.programs.registry import PROGRAMS
 
-    card = None if program in PROGRAMS else read_artifact(program).card.index
+    if program is None or program in PROGRAMS or find_artifact(program) is None:
+        return None
+    card = read_artifact(program).card.index
     return None if card is None else card.name
 
 
@@ -368,17 +373,11 @@ def check_questions(context: typer.Context, program: str | None, index: str | No
     names
         The parameters that name questions.
     """
-    from polyqa.artifacts.store import find_artifact
     from polyqa.colbert_index.store import SHIPPED, index_path
     from polyqa.colbert_index.versions import is_index
 
-    if index is None and program is not None and find_artifact(program) is not None:
-        index = compiled_index(program)
-    unnamed = [
-        max(param.opts, key=len)
-        for param in context.command.params
-        if param.name in names and getattr(context.get_parameter_source(param.name), "name", "") == "DEFAULT"
-    ]
+    index = index or compiled_index(program)
+    unnamed = given(context, *names, source="DEFAULT")
     if unnamed and index is not None and Path(index).name != SHIPPED and is_index(index_path(index)):
         raise PolyqaError(
             f"Name questions about the index {index} ({', '.join(unnamed)}): those that polyqa asks by default are "

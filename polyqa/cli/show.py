@@ -41,8 +41,8 @@ def show_command(
     from polyqa.programs import PROGRAMS
 
     made = None if artifact in PROGRAMS else read_artifact(artifact)
-    if other is not None:  # an uncompiled one beside what was made of it
-        index = index or (options.compiled_index(other) if artifact in PROGRAMS else None)
+    if made is None:  # beside what was made of it
+        index = index or options.compiled_index(other)
     program = load(artifact, index=index, strict=False)
     if other is not None:
         second = load(other, index=index, strict=False)

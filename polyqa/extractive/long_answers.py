@@ -16,6 +16,7 @@ from polyqa.metrics.text import (
     normalize_words,
     sentences,
     split_title,
+    without_marks,
 )
 from polyqa.replies import parse_interpretations
 
@@ -110,18 +111,15 @@ def _evidence(
             (passage, sentence)
             for passage in pool
             for sentence in sentences(passage.text)
-            if _holds(f"{passage.title}: {sentence.text}", reading.answer) and len(sentence.text.split()) <= _LONGEST
+            # The 32 of "32-hour" is told by its sentence, too.
+            if holds(f"{passage.title}: {sentence.text}", reading.answer, without_marks)
+            and len(sentence.text.split()) <= _LONGEST
         ]
         if options:
             texts = [f"{passage.title} {sentence.text}" for passage, sentence in options]
             nearest = int(models.encoder.similarity([reading.question], texts)[0].argmax())
             return options[nearest]
     return None, None
-
-
-def _holds(text: str, answer: str) -> bool:
-    """Return whether a text holds an answer, be it the 32 of "32-hour"."""
-    return holds(text.replace("-", " "), answer.replace("-", " "))
 
 
 def with_subject(sentence: Sentence, passage: PromptPassage, *, named: bool) -> str:

@@ -19,11 +19,7 @@ from .plain import DPRRecord
 
 _WITH_PASSAGES = {"ctxs", "positive_ctxs"}  # of DPR
 _SEVERAL = "--format multi-answer takes each as an answer of its own"
-_ASKS = re.compile(
-    r"\?|\b(?:who|whom|whose|what|when|where|which|why|how)\b"
-    r"|^(?:is|are|was|were|do|does|did|has|have|had|can|could|name|list|give|tell)\b",
-    re.I,
-)
+_ASKS = re.compile(r"\?|\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.I)
 
 
 @dataclass(frozen=True)

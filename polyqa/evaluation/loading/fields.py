@@ -54,17 +54,12 @@ def answers(value: Any) -> Any:
             except (ValueError, SyntaxError, TypeError, RecursionError):
                 continue
     if isinstance(value, list):
-        return [_figure(one) if _is_figure(one) else one for one in value]
-    return [_figure(value)] if isinstance(value, str) or _is_figure(value) else value
+        return [as_id(one) if _is_figure(one) else one for one in value]
+    return [as_id(value)] if isinstance(value, str) or _is_figure(value) else value
 
 
 def _is_figure(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _figure(value: Any) -> str:
-    """Return a figure as people write it: spreadsheets make 2012.0 of 2012."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 Text = Annotated[str, AfterValidator(_readable)]
