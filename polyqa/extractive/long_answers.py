@@ -16,7 +16,6 @@ from polyqa.metrics.text import (
     normalize_words,
     sentences,
     split_title,
-    without_marks,
 )
 from polyqa.replies import parse_interpretations
 
@@ -111,9 +110,7 @@ def _evidence(
             (passage, sentence)
             for passage in pool
             for sentence in sentences(passage.text)
-            # The 32 of "32-hour" is told by its sentence, too.
-            if holds(f"{passage.title}: {sentence.text}", reading.answer, without_marks)
-            and len(sentence.text.split()) <= _LONGEST
+            if holds(f"{passage.title}: {sentence.text}", reading.answer) and len(sentence.text.split()) <= _LONGEST
         ]
         if options:
             texts = [f"{passage.title} {sentence.text}" for passage, sentence in options]

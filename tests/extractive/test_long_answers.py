@@ -30,11 +30,6 @@ def test_the_same_sentence_of_two_passages_is_told_of_both() -> None:
     assert "Annual report 2019: It was signed by Irene Castle. Annual report 2021: It was signed" in answer
 
 
-def test_a_number_within_a_word_is_told_by_its_sentence() -> None:
-    readings = [Interpretation(question="How many hours do we work?", answer="32", pid="1")]
-    assert compose(readings, ["Hours | We keep to a 32-hour week."]) == "Hours: We keep to a 32-hour week."
-
-
 def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> None:
     passages = [
         "Dune (1984 film) | Dune is a film. Its premiere was at the Eisenhower Center in December 1984.",
