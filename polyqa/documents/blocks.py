@@ -55,12 +55,14 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
 
     The first row names them; or the first one that is as wide as the table, if titles of the table stand above it. A
     row that says something itself names none: a term with its meaning. Where the names come again, a second table
-    begins: the rows of each end with the line above its names.
+    begins: the rows of each end with the line above its names. Sentences in cells, but for the first, stay sentences.
 
     >>> rows_text([["Birds", ""], ["Bird", "Prey"], ["Hawk", "hare"], ["Owl", ""]])
     'Birds.\nBird: Hawk; Prey: hare.\nBird: Owl.'
     >>> rows_text([["Name:", "Falcon"], ["Kind:", "bird"]]), rows_text([["a", "All that it is."], ["b", "Some."]])
     ('Name: Falcon.\nKind: bird.', 'a: All that it is.\nb: Some.')
+    >>> rows_text([["Duty", "Junior", "Senior"], ["Code", "You write some code.", "You review the code of others."]])
+    'Duty: Code; Junior: You write some code. Senior: You review the code of others.'
     >>> rows_text([["2021", ""], ["Zone", "Sales"], ["North", "7"], ["2022", ""], ["Zone", "Sales"], ["North", "9"]])
     '2021.\nZone: North; Sales: 7; 2021.\n2022.\nZone: North; Sales: 9; 2022.'
     """
@@ -96,4 +98,8 @@ def _line(names: Sequence[str], row: Sequence[str]) -> str:
     if not any(names) and len(row) == 2 and all(row):
         return f"{row[0]}{'' if row[0][-1] in '.!?' else ':'} {row[1]}"
     named = zip_longest(names[: len(row)], row, fillvalue="")
-    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)
+    first, *others = [f"{name}: {cell}" if name else cell for name, cell in named if cell] or [""]
+    line, joint = first, "; "
+    for cell in others:
+        line, joint = f"{line}{joint}{cell}", " " if _SENTENCE.search(cell) else "; "
+    return line
