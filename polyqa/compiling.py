@@ -360,7 +360,8 @@ def expected_cost(program: dspy.Module, plan: Plan, further_runs: int = 0) -> Es
     """Return what compiling is expected to take: the runs on dev before and after, and those on train for demos.
 
     Each is taken to be like a run on the training question with the most readings. How often DSPy's optimizers and a
-    search over clauses run the program depends on what they find, and is left to ``max_calls``.
+    search over clauses run the program depends on what they find, and is left to ``max_calls``. Which demos there will
+    be, and how long they make prompts, is not known either.
     """
     richest = max(plan.trainset, key=lambda question: len(question.readings))
     own, taught = 2 * len(plan.devset) + further_runs, plan.recipe.runs(len(plan.trainset))
@@ -370,7 +371,9 @@ def expected_cost(program: dspy.Module, plan: Plan, further_runs: int = 0) -> Es
         teacher, lm = plan.teacher or program, plan.teacher_lm or plan.lm
         parts = [(own, each), (taught, cost(teacher, question=richest.question, lm=str(lm.model)))]
     searches = ", ".join(plan.recipe.searches)
-    return Estimate(parts, f"the runs of {searches}, which --max-calls limits" if searches else "")
+    left_out = ["the tokens of demos in later prompts"] if plan.recipe.shows_demos else []
+    left_out += [f"the runs of {searches}, which --max-calls limits"] if searches else []
+    return Estimate(parts, " and ".join(left_out))
 
 
 def _gain(before: Run, after: Run, measure: Measure, data: DataCard) -> Gain:

@@ -84,7 +84,7 @@ def answer_command(
         expected = _expected(left, program, answering, {"index": index, **chosen})
         if expected is not None and not confirming(yes)(expected):
             raise typer.Exit(NOTHING_DONE)
-    with at_work(mlflow):
+    with at_work(mlflow, overwrite=overwrite):
         answered = answer_many(
             given,
             out,

@@ -44,13 +44,20 @@ def asked(question: str) -> bool:
 
 
 @contextmanager
-def at_work(mlflow: str | None = None) -> Iterator[None]:
-    """Show progress bars of what the block does, and send its traces to an address; see `polyqa.tracing.traced`."""
+def at_work(mlflow: str | None = None, *, overwrite: bool = False) -> Iterator[None]:
+    """Show progress bars of what the block does, and send its traces to an address; see `polyqa.tracing.traced`.
+
+    What it does can be resumed, which Ctrl-C says: by the same command, less what makes it begin again.
+    """
     from polyqa.evaluation.progress import showing
     from polyqa.tracing import traced
 
-    with showing(_progress_bar), traced(mlflow):
-        yield
+    try:
+        with showing(_progress_bar), traced(mlflow):
+            yield
+    except KeyboardInterrupt:
+        say(f"What is done stays; the same command{' without --overwrite' * overwrite} goes on.", err=True)
+        raise
 
 
 @contextmanager

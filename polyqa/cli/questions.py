@@ -69,7 +69,7 @@ def build_command(
     from polyqa.questions import QuestionSettings
 
     cluster = options.cluster(engine, workers, address)
-    with at_work():
+    with at_work(overwrite=overwrite):
         database = build_questions(
             index,
             out=out,

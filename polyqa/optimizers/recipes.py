@@ -88,6 +88,11 @@ class Recipe(BaseModel):
         return any(part.optimizer in GATHERING for part in self.parts)
 
     @property
+    def shows_demos(self) -> bool:
+        """Whether prompts get demos, which make them longer."""
+        return any(part.optimizer in GATHERING | {"labels", "SIMBA"} for part in self.parts)
+
+    @property
     def runs_train(self) -> bool:
         """Whether the program is run and scored on the trainset."""
         return any(part.optimizer != "labels" for part in self.parts)
