@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyqa.base.copies import Shared
 from polyqa.base.values import Passage
-from polyqa.models.memory import Shared
 
 from .retriever import Ranking, Ranks, require_positive
 

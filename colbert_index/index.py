@@ -12,12 +12,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from polyqa.base.copies import Shared
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import render, shortened
 from polyqa.base.text import well_formed
 from polyqa.base.values import Passage
 from polyqa.models.loading import LOADING
-from polyqa.models.memory import Memory, Shared, locked_property
+from polyqa.models.memory import Memory, locked_property
 from polyqa.models.running import own_threads
 
 from .bm25 import BM25Retriever

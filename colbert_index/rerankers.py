@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polyqa.base.copies import Shared
 from polyqa.base.values import Passage
 from polyqa.models import Encoder, SpanReader
 from polyqa.models.loading import LOADING
-from polyqa.models.memory import Shared
 from polyqa.models.running import own_threads
 
 from .index import ColBERTIndex

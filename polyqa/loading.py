@@ -276,7 +276,7 @@ def over_own_documents(program: dspy.Module, question: Question) -> dspy.Module:
             where = f"Document {document.pid!r} of question {question.id!r}"
             raise PolyqaError(f"{where} has no text and is not in the index; name the index that holds it.") from None
     own = copy(program)
-    own.retriever, own.given = _OwnDocuments(passages), True
+    own.retriever = _OwnDocuments(passages)
     return own
 
 

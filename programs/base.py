@@ -181,15 +181,7 @@ class RetrievingProgram(Program):
         How many passages the retriever pools (papers: about 200, 100 of each of two retrievers).
     settings
         See `Program`.
-
-    Attributes
-    ----------
-    given
-        Whether the passages come with the question, so that none of them was found by a search: see
-        `polyqa.loading.over_own_documents`.
     """
-
-    given = False
 
     def __init__(
         self,

@@ -20,6 +20,7 @@ from polyqa.asking import awaited, check_confidence, check_question, result_of
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, write_atomically
 from polyqa.base.ledger import Ledger, exporting, open_ledger, read_lines, remove_ledger
+from polyqa.base.rows import exists, located
 from polyqa.base.text import counted
 from polyqa.base.work import Failure, work_through
 from polyqa.cluster import Ray, for_workers, on_ray
@@ -247,7 +248,8 @@ def answer_many(
     path = Path(out).expanduser()
     asked = read_asked(questions)
     source = questions.source if isinstance(questions, Questions) else questions
-    if isinstance(source, str | Path) and path.exists() and Path(source).expanduser().absolute().samefile(path):
+    file = located(source)[0] if isinstance(source, str | Path) else None
+    if file is not None and exists(file) and path.exists() and file.samefile(path):
         raise PolyqaError(f"{path} is the file of the questions; choose another for the answers.")
     given = {"index": index, **settings}
     ray = batch.ray

@@ -211,7 +211,7 @@ class Documents:
             if not path.is_dir():
                 self._others[path.suffix.lower() or path.name] += 1
             return "other" if not path.is_dir() else "is a link to a folder"
-        return reason_against(path, root)
+        return reason_against(path, root if self.path.is_dir() else path.resolve().parent)
 
     def summary(self) -> str:
         """Return what was read, in one line, with what was left out and why."""

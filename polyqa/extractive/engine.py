@@ -9,11 +9,11 @@ import dspy
 from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
 
 from polyqa import signatures
+from polyqa.base.copies import Shared
 from polyqa.base.values import Passage
 from polyqa.lm.client import RecentLM
 from polyqa.lm.recorder import messages_of
 from polyqa.models import Encoder, Reader, Writer
-from polyqa.models.memory import Shared
 from polyqa.signatures.lookup import find_by_fields
 
 from .ambiguity import infer_pseudo_interpretations, relax_query, rewrite_query, type_ambiguity

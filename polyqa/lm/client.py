@@ -22,6 +22,7 @@ from dspy.lm15 import Timeouts
 from dspy.utils.callback import with_callbacks
 from dspy.utils.exceptions import LMError, LMProviderError, LMTimeoutError
 
+from polyqa.base.copies import Shared
 from polyqa.base.needed import NotNeededError, check_needed, not_needed
 from polyqa.base.text import counted
 from polyqa.base.threads import in_a_daemon
@@ -63,7 +64,7 @@ class RecentLM(dspy.LM):
         return without_secrets(super().dump_state()) | plain
 
 
-class BoundedLM(RecentLM):
+class BoundedLM(Shared, RecentLM):
     """A `dspy.LM` whose calls end, whatever the server does: hang, or send a byte now and then.
 
     DSPy's own ``timeout`` limits the wait for the next byte; here one call may take so many seconds in all, with
@@ -99,10 +100,6 @@ class BoundedLM(RecentLM):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         on_new_engine(self, self._limit)
-
-    def __deepcopy__(self, memo: Any) -> "BoundedLM":
-        """Return this model: the copies that optimizers make of a program share its connections, not its history."""
-        return self
 
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:

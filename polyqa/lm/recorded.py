@@ -24,6 +24,7 @@ from dspy.utils.callback import with_callbacks
 from dspy.utils.exceptions import LMInvalidRequestError
 from dspy.utils.usage_tracker import UsageTracker
 
+from polyqa.base.copies import Shared
 from polyqa.base.errors import PolyqaError
 from polyqa.base.text import well_formed
 
@@ -108,7 +109,7 @@ def _recorded_request(request: Request) -> RecordedRequest:
     return RecordedRequest(request.model, settings, messages_of(request))
 
 
-class RecordedEngine:
+class RecordedEngine(Shared):
     """DSPy's engine contract over a recording, in front of the language model that is asked for what it lacks."""
 
     def __init__(self, recording: Recording, lm: dspy.LM | None = None) -> None:
@@ -135,9 +136,6 @@ class RecordedEngine:
     def load_state(cls, state: Mapping[str, str]) -> Any:
         """Make the engine that `dump_state` described; it only replays."""
         return cls(Recording(state["path"]))
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Any:
-        return self
 
     def _find(self, request: Request) -> tuple[RecordedRequest, RecordedReply | None]:
         asked = _recorded_request(request)
@@ -210,7 +208,7 @@ def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTr
     return RecordedReply(asked, text, response.finish_reason, usage, seconds, tokens)
 
 
-class RecordedLM(RecentLM):
+class RecordedLM(Shared, RecentLM):
     """A language model in front of a recording; made by `recorded`.
 
     ``replays`` is the name of the file; empty if it also asks a model for what is not recorded.
@@ -250,10 +248,6 @@ class RecordedLM(RecentLM):
         """Reply without blocking the event loop."""
         with self._call(kwargs):
             return await lm_acall(self, prompt, messages=messages, **kwargs)
-
-    def __deepcopy__(self, memo: Any) -> "RecordedLM":
-        """Return this model: copies of a program share its recording."""
-        return self
 
     @contextmanager
     def _call(self, settings: Mapping[str, Any]) -> Iterator[None]:

@@ -17,6 +17,7 @@ import dspy
 from dspy.utils.callback import ACTIVE_CALL_ID, BaseCallback
 from dspy.utils.usage_tracker import UsageTracker
 
+from polyqa.base.copies import Shared
 from polyqa.base.needed import NotNeededError
 
 
@@ -74,7 +75,7 @@ class Listener:
         """Hear what a request took."""
 
 
-class Events(BaseCallback, UsageTracker):
+class Events(Shared, BaseCallback, UsageTracker):
     """Makes events of DSPy's callbacks, and of its usage tracker if it is set as that (`counting`), for a listener.
 
     DSPy's optimizers give each of their threads a copy of the tracker, whose figures are lost: a copy of this one is
@@ -88,9 +89,6 @@ class Events(BaseCallback, UsageTracker):
         self._names = _predictor_names(program) if program is not None else {}
         self._open: dict[str, Started] = {}
         self._outer: Any = None
-
-    def __deepcopy__(self, memo: Any) -> "Events":
-        return self
 
     def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Tell that a module, a search or reranking begins."""

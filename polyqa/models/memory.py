@@ -1,4 +1,4 @@
-"""What the models that run in this process share: a memory of results, and copies that bring no weights."""
+"""What the models that run in this process share: a memory of results, and pickles that bring no weights."""
 
 import inspect
 import threading
@@ -7,7 +7,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
+
+from polyqa.base.copies import Shared
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -132,13 +134,6 @@ class locked_property(cached_property[Result]):
             return self  # type: ignore[return-value]
         with instance._lock:
             return super().__get__(instance, owner)
-
-
-class Shared:
-    """What a deep copy shares: optimizers copy programs, and models and indexes are large and only read."""
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return self
 
 
 class SharedModel(Shared):

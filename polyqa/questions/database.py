@@ -9,13 +9,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from polyqa.base.copies import Shared
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.retriever import require_positive
 from polyqa.colbert_index.versions import QUESTIONS
 from polyqa.models import Encoder
-from polyqa.models.memory import Shared, locked_property
+from polyqa.models.memory import locked_property
 
 from .types import FoundQuestion, GeneratedQuestion, Generation, Manifest
 

@@ -423,6 +423,13 @@ def test_a_broken_file_costs_itself(tmp_path: Path) -> None:
     assert f"{len(BROKEN)} files left out: away is a link to a folder" in documents.summary()
 
 
+def test_a_link_that_is_named_itself_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "book.md").write_text("# Good\n\nIt works.")
+    (link := tmp_path / "near.md").symlink_to(tmp_path / "far" / "book.md")
+    assert [passage.text for passage in Documents(link)] == ["It works."]
+
+
 def test_a_folder_of_broken_files_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.md").touch()
     with pytest.raises(PolyqaError, match=r"holds no file that can be read: .*a\.md is empty"):

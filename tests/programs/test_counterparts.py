@@ -1,8 +1,6 @@
 """Of documents of one title the same section is read of each."""
 
-from typing import Any
-
-import numpy as np
+from found import Found
 
 from polyqa.base.values import Passage
 from polyqa.programs import RAC
@@ -10,22 +8,11 @@ from polyqa.programs import RAC
 CUSTOMERS = ["Acme", "Globex", "Hooli", "Initech", "Stark", "Umbrella", "Wayne", "Wonka", "Tyrell", "Soylent"]
 
 
-class Found:
-    """Finds the fees of customers, then their other sections; what is found first is best."""
-
-    def __init__(self, customers: int) -> None:
-        self.customers = CUSTOMERS[:customers]
-
-    def search(self, query: str, k: int) -> list[Passage]:
-        titles = [f"Contract ({name}) › {section}" for section in ("Fees", "Term") for name in self.customers]
-        return [Passage(pid=title, title=title, text="It is so.") for title in ["Rules › Fees", *titles]][:k]
-
-    def score(self, queries: Any, passages: Any) -> Any:
-        return np.array([[1 - at / 100 for at in range(len(passages))]], dtype=np.float32)
-
-
 def read(question: str, passages: int = 5, customers: int = 10) -> list[str]:
-    found = Found(customers)
+    sections = [f"Contract ({name}) › {section}" for section in ("Fees", "Term") for name in CUSTOMERS[:customers]]
+    found = Found(
+        *(Passage(pid=title, title=title, text="It is so.") for title in ["Rules › Fees", *sections]), step=0.01
+    )
     return [passage.title for passage in RAC(found, found, passages=passages).retrieve(question)]
 
 

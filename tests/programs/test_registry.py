@@ -4,8 +4,8 @@ from itertools import count
 from typing import Any
 
 import dspy
-import numpy as np
 import pytest
+from found import Found
 from scripted_engine import ScriptedEngine, scripted_lm
 from usual_replies import USUAL
 
@@ -85,19 +85,11 @@ def test_a_program_makes_as_many_calls_as_it_says_and_no_more(name: str) -> None
         assert (max(calls), max(depths)) == (most_calls(program), depth(program))
 
 
-class Contracts:
-    """Finds one section of each of ten contracts, which are read together."""
-
-    def search(self, query: str, k: int) -> list[Passage]:
-        return [Passage(pid=f"{at}", title=f"Contract ({at}) › Fees", text="The fee is 5.") for at in range(10)][:k]
-
-    def score(self, queries: Any, passages: Any) -> Any:
-        return np.array([[1 - at / 100 for at in range(len(passages))]] * len(queries), dtype=np.float32)
-
-
 @pytest.mark.parametrize("name", EACH)
 def test_passages_that_are_read_together_count(name: str) -> None:
-    program = PROGRAMS[name](Contracts(), Contracts())
+    fees = (Passage(pid=f"{at}", title=f"Contract ({at}) › Fees", text="The fee is 5.") for at in range(10))
+    found = Found(*fees, step=0.01)
+    program = PROGRAMS[name](found, found)
     calls = []
     for verdict in ("Yes", "No"):
         with dspy.context(lm=scripted_lm(engine := exhausting(verdict))):

@@ -23,6 +23,7 @@ from dspy.lm15 import (
     materialize_response,
 )
 
+from polyqa.base.copies import Shared
 from polyqa.base.needed import NotNeededError
 from polyqa.base.threads import in_a_daemon
 from polyqa.lm.client import BoundedLM, CallTimeoutError, given_up, out_of_the_deadline
@@ -36,7 +37,7 @@ _FOREVER = 24 * 3600.0  # seconds
 _LOOK = 0.02  # seconds
 
 
-class LocalEngine:
+class LocalEngine(Shared):
     """Answers requests with a model that llama.cpp runs on this machine, for threads; `awaited` is for event loops.
 
     At most as many calls are sent at once as the server has slots; the wait for a slot, or for the model to be loaded,
@@ -82,9 +83,6 @@ class LocalEngine:
         state = dict(state)
         return shared_engine(Path(state.pop("path")), state.pop("name"), LocalSettings(**state))
 
-    def __deepcopy__(self, memo: dict[int, object]) -> "LocalEngine":
-        return self
-
     def __reduce__(self) -> tuple[Any, ...]:
         return shared_engine, (self.server.path, self.server.name, self.server.settings)
 
@@ -97,7 +95,7 @@ def _next(events: "SimpleQueue[Any]") -> Any:
     raise NotNeededError("the call was given up")
 
 
-class AsyncLocalEngine:
+class AsyncLocalEngine(Shared):
     """The same engine for the event loop."""
 
     def __init__(self, engine: LocalEngine) -> None:
@@ -134,9 +132,6 @@ class AsyncLocalEngine:
     def load_state(cls, state: dict[str, Any]) -> "AsyncLocalEngine":
         """See `LocalEngine.load_state`."""
         return LocalEngine.load_state(state).awaited
-
-    def __deepcopy__(self, memo: dict[int, object]) -> "AsyncLocalEngine":
-        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return attrgetter("awaited"), (self.engine,)

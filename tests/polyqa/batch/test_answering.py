@@ -290,13 +290,19 @@ def test_places_that_cannot_be_written_are_told_before_anything_is_asked(
 
 
 def test_answers_do_not_replace_the_questions(tmp_path: Path) -> None:
-    asked, link = tmp_path / "asked.jsonl", tmp_path / "link.jsonl"
-    asked.write_text('{"question": "Who?"}\n', encoding="utf-8")
+    asked, link = tmp_path / "asked.json", tmp_path / "link.json"
+    asked.write_text('{"train": [{"question": "Who?"}]}', encoding="utf-8")
     link.symlink_to(asked)
-    for out in (asked, link):
+    for out, source in ((asked, asked), (link, asked), (asked, f"{asked}@train")):
         with pytest.raises(PolyqaError, match="is the file of the questions; choose another"):
-            answer_many(asked, out, program="rac", batch=Batch(overwrite=True))
-    assert asked.read_text(encoding="utf-8") == '{"question": "Who?"}\n'
+            answer_many(source, out, program="rac", batch=Batch(overwrite=True))
+    assert asked.read_text(encoding="utf-8") == '{"train": [{"question": "Who?"}]}'
+
+
+def test_questions_that_are_no_file_are_asked_once(tmp_path: Path) -> None:
+    for _ in range(2):
+        answered = answer_many(polyqa.Questions("homonyms/dev", limit=1), tmp_path / "a.jsonl", program="rac")
+    assert (len(answered), answered.failed) == (1, {})
 
 
 def test_it_runs_where_an_event_loop_runs(answer: Answer) -> None:
