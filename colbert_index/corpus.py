@@ -57,7 +57,8 @@ SHAPE = Shape("passages", frozenset({*TEXTS, *_DOCUMENTS, "paragraphs"}), _unnam
 def _begun(text: str) -> tuple[str, str]:
     """Return the title that a text begins with, empty if it has none, and the text behind it."""
     if found := _TITLED.match(text):
-        return found["title"] or found["named"], text[found.end() :]
+        title, rest = found["title"] or found["named"], text[found.end() :]
+        return ("", text) if rest[: len(title)].islower() else (title, rest)  # "Never give up never give up"
     if found := _SET_APART.match(text):
         rest = text[found.end() :]
         following = iter(re.findall(r"\w+", " ".join(rest.split(maxsplit=_NAMED_WITHIN)[:_NAMED_WITHIN]).lower()))

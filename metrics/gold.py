@@ -111,3 +111,12 @@ class Question:
         import dspy
 
         return dspy.Example(question=self.question, gold=self).with_inputs("question")
+
+
+def same_words(question: str) -> str:
+    """Return what two questions share that ask the same: words and signs, in whatever letters.
+
+    >>> same_words("What is C++?") == same_words("what is  c++"), same_words("What is C#?") == same_words("What is C?")
+    (True, False)
+    """
+    return " ".join(question.casefold().split()).rstrip(" ?.!")

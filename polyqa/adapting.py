@@ -405,7 +405,8 @@ def _split(source: _Source, seed: int, out: Path | None) -> Sets:
         )
     rest, held_out = split_questions(source.questions, seed=seed)
     if len(connected(rest)) < _PARTS - 1:  # of few matters one may have nearly all questions
-        rest, held_out = split_questions(source.questions, 0.0, seed=seed)
+        held_out = min(connected(source.questions), key=len)
+        rest = [one for one in source.questions if one not in held_out]
     train, dev = split_questions(rest, _DEV, seed=seed)
     return Sets(
         train=Questions(train, name=source.full[:500]),

@@ -34,7 +34,7 @@ from polyqa.programs.knn import KNNPredict
 from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, needs_reader, program_class
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
-from .language_models import LOCAL, Models, embedded_engine, shared_encoder, shared_reader
+from .language_models import LOCAL, Models, embedded_engine, language_model, shared_encoder, shared_reader
 from .program_settings import checked_settings
 
 DEFAULT_INDEX = SHIPPED
@@ -53,6 +53,8 @@ def default_program(lm: str | dspy.LM | None) -> str:
     >>> default_program("local"), default_program("openai/gpt-4o-mini"), default_program(None)
     ('spanwise', 'auto', 'auto')
     """
+    if isinstance(lm, str) and lm.startswith("recorded/"):
+        lm = language_model(lm)  # the file says whose replies it holds
     name = "" if lm is None else lm if isinstance(lm, str) else str(lm.model)
     return SMALL_PROGRAM if re.match(rf"(recorded/.*@)?{LOCAL}(/|$)", name) else DEFAULT_PROGRAM
 
@@ -128,7 +130,8 @@ def load(
         reranker = reranker or artifact.card.reranker
         if needs_index(name):
             card, own = artifact.card.index, _compiled_index(artifact, index, strict)
-            if where is None and card is not None and card.fingerprint == own.fingerprint:
+            given = where is not None or own.condition is not None
+            if not given and card is not None and card.fingerprint == own.fingerprint:
                 where = card.condition
             index = own
     opened = DEFAULT_INDEX if index is None else index

@@ -26,7 +26,7 @@ class IndexCard(_Part):
     fingerprint: _Name
     passages: int
     condition: str | None = None
-    """What its passages had to fulfil; a program that is loaded searches all of them, if not told otherwise."""
+    """What its passages had to fulfil; so do those that the loaded program searches, if not told otherwise."""
 
 
 class DataCard(_Part):

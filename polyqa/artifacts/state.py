@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import dspy
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic_core import to_jsonable_python
 
 from polyqa.base.errors import PolyqaError
 from polyqa.programs.knn import KNNPredict
@@ -86,7 +87,10 @@ def dump_program(program: dspy.Module) -> dict[str, Any]:
         bare.lm = None  # it would be dumped with what it is asked with, and one that cannot be is an error
         dumped = bare.dump_state()
         fields = predictor.signature.fields
-        demos = [{field: demo[field] for field in fields if demo.get(field) is not None} for demo in dumped["demos"]]
+        demos = [
+            {field: to_jsonable_python(demo[field], fallback=str) for field in fields if demo.get(field) is not None}
+            for demo in dumped["demos"]
+        ]
         state[name] = {"signature": dumped["signature"], "demos": demos, "knn": dumped.get("knn")}
     return state
 

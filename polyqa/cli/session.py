@@ -13,6 +13,7 @@ from polyqa.base.errors import PolyqaError
 
 from .answers import show_result, show_why
 from .ask import Answering, Choice, chosen
+from .completion import PROGRAM_NAMES
 from .errors import NOTHING_DONE, WITH_FAILURES, fail
 from .terminal import say
 from .waiting import ready, waiting
@@ -74,6 +75,7 @@ class _Session:
 
     def __init__(self, choice: Choice) -> None:
         self.last: Result | None = None
+        self.passages = choice.passages
         self.load(choice)
         self.asked = self.answering  # what gave the last answer
 
@@ -124,7 +126,9 @@ class _Session:
         if command in (":program", ":index"):
             if value:
                 choice = self.answering.choice
-                self.load(replace(choice, program=value) if command == ":program" else replace(choice, index=value))
+                choice = replace(choice, program=value) if command == ":program" else replace(choice, index=value)
+                plain = choice.program is None or choice.program in PROGRAM_NAMES  # compiled ones have their own number
+                self.load(replace(choice, passages=self.passages if plain else None))
             say(str(self.answering))
         elif command == ":why" and self.last is not None:
             show_why(self.last, self.asked.picked(self.last.question))

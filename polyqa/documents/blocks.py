@@ -9,7 +9,8 @@ from typing import Literal
 from polyqa.base.values import MetadataValue
 
 Kind = Literal["heading", "text", "table", "code"]
-_SENTENCE = re.compile(r"(?:\w+\W+){3}.*\w{2}[.!]\Z|[。！।]\Z")
+_ENDS = re.compile(r"\w{2}[.!]\Z|[。！।]\Z")
+_FOUR_WORDS = re.compile(r"(?:\w+\W+){3}\w|[。！।]\Z")
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,11 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
 
 def _says_something(row: Sequence[str]) -> bool:
     """Return whether a row holds a term and its meaning, or another sentence, rather than the names of columns."""
-    return (len(row) == 2 and row[0].endswith(":")) or any(_SENTENCE.search(cell) for cell in row)
+    return (len(row) == 2 and row[0].endswith(":")) or any(map(_is_sentence, row))
+
+
+def _is_sentence(cell: str) -> bool:
+    return bool(_ENDS.search(cell[-3:]) and _FOUR_WORDS.search(cell))
 
 
 def _line(names: Sequence[str], row: Sequence[str]) -> str:
@@ -101,5 +106,5 @@ def _line(names: Sequence[str], row: Sequence[str]) -> str:
     first, *others = [f"{name}: {cell}" if name else cell for name, cell in named if cell] or [""]
     line, joint = first, "; "
     for cell in others:
-        line, joint = f"{line}{joint}{cell}", " " if _SENTENCE.search(cell) else "; "
+        line, joint = f"{line}{joint}{cell}", " " if _is_sentence(cell) else "; "
     return line

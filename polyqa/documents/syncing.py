@@ -165,7 +165,7 @@ def _require_own(
 
 
 def _located(folder: Path) -> str:
-    return well_formed(str(folder.resolve()))
+    return well_formed(str(folder.absolute()))  # not what a link leads to, which changes
 
 
 def remember(index: ColBERTIndex, documents: Documents) -> None:

@@ -12,8 +12,13 @@ _MARKS = " .,;:"
 _AROUND = "\"'`,;:.!?“”‘’«»"
 _CLOSING = {")": "(", "]": "[", ">": "<"}
 _CODE = re.compile(r"\w_\w|[$~=\\]|^[^\w/]*--?[a-z]|/.*/|^\W*/\w")
-_COUNTED = re.compile(r"\bhow many (\w+)", re.I)
-_UNIT = re.compile(r"-([a-z]+)", re.I)
+# What is counted stands behind "how many", up to a verb or a measure: "how many hours a day".
+_COUNTED = re.compile(
+    r"\bhow many\b(.*?)(?:\b(?:an?|per|each|every|do|does|did|is|are|was|were|has|have|had|can|could|will|would)\b|$)",
+    re.I,
+)
+_UNIT = re.compile(r"-(?!(?:to|and|or|by|a|in|on|of)\b)([a-z]+)", re.I)
+_PLURALS = {"foot": "feet", "person": "people", "man": "men", "woman": "women", "child": "children"}
 _PAIRS = (("(", ")"), ("“", "”"), ("[", "]"))
 
 
@@ -68,13 +73,11 @@ def whole_answer(question: str, text: str, span: Span) -> str:
     """
     answer = _balanced(_with_whole_code(text, span).strip(_MARKS))
     counted, unit = _COUNTED.search(question), _UNIT.match(text, span.end)
-    if (
-        counted
-        and unit
-        and answer[-1:].isdigit()
-        and counted[1].lower() not in (unit[1].lower(), f"{unit[1].lower()}s")
-    ):
-        return answer + unit[0]
+    if counted and unit and answer[-1:].isdigit():
+        one = unit[1].lower()
+        forms = {one, f"{one}s", f"{one}es", f"{one.removesuffix('y')}ies", _PLURALS.get(one, one)}
+        if forms.isdisjoint(re.findall(r"\w+", counted[1].lower())):
+            return answer + unit[0]
     return (_date(text, span) or answer) if answer_kind(question) == "time" else answer
 
 

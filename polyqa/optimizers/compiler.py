@@ -159,9 +159,11 @@ def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter) -
     """Run the steps of a recipe that were not finished before the compilation was stopped."""
     for step, done in step_files(plan.recipe, work):
         if not done.exists():
-            moments = Moments(work, calls)
+            moments = Moments(work, calls, done.stem)
             with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), moments]):
                 made = _step(program, replace(plan, recipe=step), done, calls, moments)
+            if isinstance(plan.metric, PlainMetric):
+                plan.metric.check()
             write_candidates(program, made, replace(plan, recipe=step), done, moments)
             state = dump_program(made)
             calls.check()  # a program that was made while calls were refused must not be taken for a finished step
@@ -177,7 +179,8 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
     match plan.recipe.optimizer:
         case "labels":
             labelled = label_demos(program, plan.trainset)
-            if not hasattr(program, "retrieve") and not any(map(labelled.get, plan.recipe.predictors or labelled)):
+            given = any(map(labelled.get, plan.recipe.predictors or labelled))
+            if not given and not missing_demos(program, plan):
                 warnings.warn(_NO_DEMOS, stacklevel=2)
             return _show(program, labelled, plan)
         case "own-runs":
@@ -194,12 +197,12 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
             return search_clauses(program, plan, done.with_suffix(SUFFIX), calls)
         case _:
             with dspy.context(lm=plan.lm):
-                return run_teleprompter(program, plan, done.parent, [moments])
+                return run_teleprompter(program, plan, done.with_suffix(""), [moments])
 
 
 _NO_DEMOS = (
-    "The labels give the program no demos, and the recipe changes nothing: it has no method retrieve(question), from "
-    "whose passages they are made. Add one, or take bootstrap-few-shot, which takes demos from runs."
+    "The labels give the program no demos, and the recipe changes nothing: they are made for calls whose fields polyqa "
+    "knows, from the passages of a method retrieve(question). Take bootstrap-few-shot, which takes demos from runs."
 )
 
 

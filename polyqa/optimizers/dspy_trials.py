@@ -23,7 +23,7 @@ from .trials import Trial, changed_instructions, demo_counts, lineage, read_tria
 
 SUFFIX = ".trials.json"
 """Of the file of a step's trials, in the folder of a compilation."""
-_CALLS, _SCORED, _REJECTED = "calls_at.json", "scored.json", "rejected.json"
+_CALLS, _SCORED, _REJECTED = "calls_at.json", "scored.json", ".rejected.json"
 _ON_TRAIN = ("COPRO", "SIMBA")
 _MINIBATCH = 35  # of MIPROv2, if the recipe says nothing else
 _LONGEST = 200  # characters of what a demo asks
@@ -33,16 +33,17 @@ class Moments(BaseCallback):
     """Keeps how many calls had gone out when a candidate was first scored, or something else was first reached.
 
     A stopped compilation that goes on is answered from stored replies, so that its own count comes too late. As a
-    callback of GEPA's, too, it keeps the proposals that GEPA rejected: they are not among its results.
+    callback of GEPA's, too, it keeps the proposals that GEPA rejected in the ``step``: they are not among its results.
     """
 
-    def __init__(self, work: Path, counter: CallCounter) -> None:
+    def __init__(self, work: Path, counter: CallCounter, step: str = "") -> None:
         self.work = work
+        self._rejected_in = work / f"{step}{_REJECTED}"
         self._counter = counter
         self._calls: dict[str, int] = _read(work / _CALLS)
         self._scored: dict[str, dict[str, Any]] = _read(work / _SCORED)
         # GEPA's, each with parent, instructions, n, old, new and calls.
-        self.rejected: dict[str, dict[str, Any]] = _read(work / _REJECTED)
+        self.rejected: dict[str, dict[str, Any]] = _read(self._rejected_in)
         self._scoring: dict[str, tuple[str, int]] = {}
         self._proposal: dict[str, Any] = {}
 
@@ -95,7 +96,7 @@ class Moments(BaseCallback):
         if self._proposal.keys() >= {"n", "instructions"}:
             scores = {"old": event["old_score"], "new": event["new_score"], "calls": self._counter.made}
             self.rejected[str(event["iteration"])] = {**self._proposal, **scores}
-            _write(self.work / _REJECTED, self.rejected)
+            _write(self._rejected_in, self.rejected)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,14 +1,17 @@
 """Examples and metrics of a DSPy user's own, as a compilation takes them."""
 
+import functools
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import CodeType
+from dataclasses import dataclass
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import dspy
 
 from polyqa.base.errors import PolyqaError
+from polyqa.evaluation.loading.fields import answers as as_answers
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.models import SpanReader
@@ -29,13 +32,28 @@ def as_question(item: Question | dspy.Example, place: str) -> Question:
     gold = item.get("gold")
     if isinstance(gold, Question):
         return gold
-    text, answers = item.get("question"), item.get("answers") or item.get("answer")
-    answers = (str(answers),) if isinstance(answers, str | int | float) else answers
+    text, answers = item.get("question"), _listed(item.get("answers")) or _listed(item.get("answer"))
     if not isinstance(text, str) or not text.strip():
         raise PolyqaError(f"{place} has no question; it has {', '.join(item.keys()) or 'nothing'}.")
     if not isinstance(answers, Sequence) or not answers or not all(isinstance(one, str) and one for one in answers):
         raise PolyqaError(f"{place} has no answer to score against; it has {', '.join(item.keys())}.")
     return Question(place, text, (Reading(text, tuple(answers)),), (answers[0],))
+
+
+def _listed(answers: Any) -> Any:
+    """Return answers as a list, if they are texts or figures; pandas has arrays of them, and NaN for none."""
+    answers = answers.tolist() if hasattr(answers, "tolist") else answers
+    if isinstance(answers, str) or answers != answers:
+        return [answers] if isinstance(answers, str) else None
+    return as_answers(answers)
+
+
+@dataclass
+class _Heard:
+    """What became of the calls of a metric: how many gave a number, and the last error."""
+
+    scored: int = 0
+    error: Exception | None = None
 
 
 class PlainMetric(AnswerMetric):
@@ -44,50 +62,104 @@ class PlainMetric(AnswerMetric):
     Parameters
     ----------
     function
-        Called as ``function(gold, pred, trace)``; a number in [0, 1] or a verdict.
+        Called as ``function(gold, pred, trace)``; a number in [0, 1] or a verdict. For GEPA also with ``pred_name`` and
+        ``pred_trace``, if it takes them, and what it returns may have ``feedback``.
     examples
-        The user's examples by the ids of their questions.
+        The user's examples by `example_key`.
     settings
         Of `AnswerMetric`; its reader and measure score the runs before and after.
     """
 
-    def __init__(self, function: Metric, examples: Mapping[str, Any], reader: SpanReader, **settings: Any) -> None:
+    def __init__(self, function: Metric, examples: Mapping[Any, Any], reader: SpanReader, **settings: Any) -> None:
         super().__init__(reader, **settings)
         self.function = function
         self.examples = examples
+        self.heard = _Heard()  # copies share it
 
     @property
     def name(self) -> str:
-        """The function's name and a hash of its code, by which compilations are told apart."""
-        code = getattr(self.function, "__code__", None)
-        made = hashlib.sha256(repr(_told(code)).encode()).hexdigest()[:16] if code else "object"
+        """The function's name and a hash of what it does, by which compilations are told apart."""
+        made = hashlib.sha256(repr(_told(self.function, whole=True)).encode()).hexdigest()[:16]
         return f"{getattr(self.function, '__qualname__', type(self.function).__qualname__)} ({made})"
 
     def __call__(self, example: dspy.Example, prediction: Any, trace: Any = None) -> float | bool:
         """Return what the function says; with a trace whether that reaches the threshold."""
-        item = self.examples.get(example.gold.id, example)
         # With a trace a function may answer with a verdict, and True reaches every threshold.
-        value = float(self.function(item if isinstance(item, dspy.Example) else example, prediction, trace))
-        if not 0 <= value <= 1:
-            raise PolyqaError(f"A metric gives a number from 0 to 1; {self.name} gave {value:g}.")
+        _, value = self._value(example, prediction, trace)
         return value if trace is None else value >= self.threshold and not getattr(prediction, "faults", None)
 
     def with_feedback(
         self, gold: dspy.Example, pred: Any, trace: Any = None, pred_name: str | None = None, pred_trace: Any = None
     ) -> dspy.Prediction:
-        """Return what GEPA wants: the score, and in words that it is one."""
-        score = float(self(gold, pred))
-        return dspy.Prediction(score=score, feedback=f"The metric gives this answer {score:.2f}.")
+        """Return what GEPA wants: the score, and the function's feedback, else in words that it is a score."""
+        try:
+            inspect.signature(self.function).bind(gold, pred, trace, pred_name, pred_trace)
+            more = [pred_name, pred_trace]
+        except TypeError:
+            more = []
+        told, score = self._value(gold, pred, None, *more)
+        words = getattr(told, "feedback", None) or f"The metric gives this answer {score:.2f}."
+        return dspy.Prediction(score=score, feedback=words)
+
+    def check(self) -> None:
+        """Raise `PolyqaError` if the function has failed whenever it was called, which optimizers pass over."""
+        if self.heard.error is not None and not self.heard.scored:
+            why = f"{type(self.heard.error).__name__}: {self.heard.error}"
+            raise PolyqaError(f"The metric {self.name} failed on every answer: {why}") from self.heard.error
+
+    def _value(self, example: dspy.Example, *given: Any) -> tuple[Any, float]:
+        """Return what the function gives for an example, as it is and as a number."""
+        item = self.examples.get(example_key(example.gold), example)
+        try:
+            told = self.function(item if isinstance(item, dspy.Example) else example, *given)
+            value = float(told)
+            if not 0 <= value <= 1:
+                raise PolyqaError(f"A metric gives a number from 0 to 1; {self.name} gave {value:g}.")
+        except Exception as error:
+            self.heard.error = error
+            raise
+        self.heard.scored += 1
+        return told, value
 
 
-def _told(code: CodeType) -> tuple[Any, ...]:
-    """Return what a function's code does, wherever it stands: its steps, names and constants."""
-    constants = [_told(one) if isinstance(one, CodeType) else one for one in code.co_consts]
-    return code.co_code, code.co_names, constants
+def example_key(question: Question) -> tuple[str, str]:
+    """Return what tells a question from those of other sets, whose ids may be the same numbers of rows."""
+    return question.id, question.question
 
 
-def as_metric(metric: Metric, examples: Mapping[str, Any], reader: SpanReader) -> AnswerMetric:
-    """Return a metric as a plan takes it; ``examples`` are the user's, by the ids of their questions.
+def _told(value: Any, whole: bool = False) -> Any:
+    """Return what a function does, in every process and wherever its code stands: its steps, names and values.
+
+    Parameters
+    ----------
+    value
+        A function or object that is called, or what it consists of.
+    whole
+        Whether it is the function itself; of others that it refers to only the code counts.
+    """
+    if isinstance(value, functools.partial):
+        return [_told(value.func, whole), _told(value.args), _told(value.keywords)]
+    if isinstance(value, MethodType):
+        return [_told(value.__func__, whole), _told(value.__self__, whole)]
+    if isinstance(value, FunctionType):
+        closed = [cell.cell_contents for cell in value.__closure__ or ()] if whole else []
+        return [_told(value.__code__), _told(value.__defaults__), _told(value.__kwdefaults__), _told(closed)]
+    if isinstance(value, CodeType):
+        return [value.co_code, value.co_names, _told(value.co_consts)]
+    if isinstance(value, (list, tuple)):
+        return [_told(one) for one in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(repr(_told(one)) for one in value)
+    if isinstance(value, dict):
+        return sorted(repr([_told(key), _told(one)]) for key, one in value.items())
+    if value is None or isinstance(value, (str, bytes, int, float)):
+        return value
+    parts = [vars(type(value)).get("__call__"), getattr(value, "__dict__", {})] if whole else []
+    return [type(value).__qualname__, _told(parts)]
+
+
+def as_metric(metric: Metric, examples: Mapping[Any, Any], reader: SpanReader) -> AnswerMetric:
+    """Return a metric as a plan takes it; ``examples`` are the user's, by `example_key`.
 
     `PolyqaError` is raised for what is no function of an example, a prediction and a trace.
     """

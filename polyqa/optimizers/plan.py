@@ -11,16 +11,16 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.extractive import MODEL_NAME
 from polyqa.lm.assigned import own_lms
-from polyqa.metrics.exact_presence import normalize_answer
-from polyqa.metrics.gold import Question
+from polyqa.metrics.gold import Question, same_words
 from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.models import Reader, SpanReader
 from polyqa.programs.knn import check_picking
 
-from .examples import as_metric, as_question
+from .examples import as_metric, as_question, example_key
 from .recipes import Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
+_LONGEST_NUMBER = 7  # digits of a row's number; ids of data sets have more
 LEAST_FOR_CLAUSES = 12
 """With fewer training questions a search over clauses has nothing to choose by."""
 
@@ -119,7 +119,9 @@ class Plan:
         sets = {"train": list(trainset), "dev": list(devset)}
         questions = {name: [as_question(item, f"{name}-{n}") for n, item in enumerate(sets[name])] for name in sets}
         examples = {
-            question.id: item for name in sets for question, item in zip(questions[name], sets[name], strict=True)
+            example_key(question): item
+            for name in sets
+            for question, item in zip(questions[name], sets[name], strict=True)
         }
         return cls(
             trainset=questions["train"],
@@ -200,8 +202,8 @@ def check_disjoint(splits: Mapping[str, Sequence[Question]]) -> None:
             if question.id in ids:
                 raise PolyqaError(f"{name} holds the question {question.id!r} twice.")
             ids.add(question.id)
-            keys = [("id", question.id), ("question", normalize_answer(question.question))]
-            if question.id.isdecimal() and int(question.id) <= len(questions):  # the number of a row is no id
+            keys = [("id", question.id), ("question", same_words(question.question))]
+            if question.id.isdecimal() and len(question.id) <= _LONGEST_NUMBER:  # the number of a row is no id
                 del keys[0]
             for key in keys:
                 if (other := split_of.setdefault(key, name)) != name:

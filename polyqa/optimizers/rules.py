@@ -60,6 +60,7 @@ class LabelledRules(dspy.InferRules):
         self.rules_induction_program = dspy.Predict(WriteRules)
         self._writer, self._draw = writer, random.Random(seed)
         self._tried: list[dict[str, Any]] = []
+        self._demos = {name: one.demos for name, one in program.named_predictors()}
         self._labelled = {frozenset(one.signature.fields): labelled[name] for name, one in program.named_predictors()}
 
     def compile(self, student: dspy.Module, **sets: Any) -> dspy.Module:
@@ -67,6 +68,13 @@ class LabelledRules(dspy.InferRules):
         best: dspy.Module = super().compile(student, **sets)
         best.candidate_programs = self._tried
         return best
+
+    def _train(self) -> dspy.Module:
+        """Return the student with its demos, which DSPy takes from it: rules are tried beside them."""
+        student: dspy.Module = super()._train()
+        for name, predictor in student.named_predictors():
+            predictor.demos = self._demos[name]
+        return student
 
     def evaluate_program(self, program: dspy.Module, dataset: Any) -> float:
         """Return the score of a candidate in per cent."""

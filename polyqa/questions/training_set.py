@@ -11,7 +11,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
-from polyqa.metrics.gold import Question, Reading
+from polyqa.metrics.gold import Question, Reading, same_words
 from polyqa.metrics.text import normalize_answer, split_title
 from polyqa.metrics.text import with_title as with_document
 from polyqa.models import Encoder, SpanReader
@@ -507,6 +507,7 @@ def connected(questions: Sequence[Question]) -> list[list[Question]]:
     groups: dict[int, list[Question]] = {}
     for number, question in enumerate(questions):
         pids = {reading.pid for reading in question.readings if reading.pid} or {f"question {question.id}"}
+        pids.add(f"words {same_words(question.question)}")
         joined = {home[pid] for pid in pids if pid in home}
         groups[number] = [member for at in sorted(joined) for member in groups.pop(at)] + [question]
         home |= {pid: number for pid, at in home.items() if at in joined} | dict.fromkeys(pids, number)

@@ -58,6 +58,22 @@ def test_names_of_programs_are_whole_and_half_a_pair_of_quotation_marks_goes(tex
 
 
 @pytest.mark.parametrize(
+    ("question", "text", "whole"),
+    [
+        ("How many consecutive days did it rain?", "It was a 4-day rain.", "4"),
+        ("How many of the days were wet?", "It was a 4-day rain.", "4"),
+        ("How many hours a day is it open?", "It was a 4-day rain.", "4-day"),
+        ("How many feet high is it?", "It is a 4-foot wall.", "4"),
+        ("How many people fit?", "It is a 4-person tent.", "4"),
+        ("How many countries joined?", "It is a 4-country group.", "4"),
+        ("How many children are there?", "There are 4-to-5 children.", "4"),
+    ],
+)
+def test_what_is_counted_has_no_unit_behind_its_number(question: str, text: str, whole: str) -> None:
+    assert whole_answer(question, text, span("4", text)) == whole
+
+
+@pytest.mark.parametrize(
     ("question", "found", "whole"),
     [
         ("How many hours do we work in summer?", "4", "4-day"),

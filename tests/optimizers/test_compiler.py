@@ -3,6 +3,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,10 @@ def test_sets_that_share_a_question_are_refused(
     check_disjoint({"train": train, "dev": dev})
     rows = [Question("1", text, (Reading("?", ("x",)),)) for text in ("Who won?", "Who lost?")]
     check_disjoint({"train": rows[:1], "dev": rows[1:]})  # the numbers of rows are no ids
+    drawn = [replace(row, id="153") for row in rows]  # of 200 rows
+    check_disjoint({"train": drawn[:1], "dev": drawn[1:]})
+    signs = [replace(rows[0], id=text, question=text) for text in ("What is C++?", "What is C#?", "What is 3-1?")]
+    check_disjoint({"train": signs[:1], "dev": signs[1:2], "test": signs[2:]})
 
 
 @pytest.mark.parametrize("name", ["copro", "miprov2", "simba", "infer-rules", "gepa", "gepa-then-knn"])

@@ -1,11 +1,17 @@
 """A module, examples, a recipe's name and a metric function of a DSPy user are enough to compile."""
 
+import datetime
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dspy
+import numpy as np
 import pytest
 from scripted_engine import ScriptedEngine, scripted_lm
 
@@ -13,6 +19,7 @@ import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage, render_passages
 from polyqa.evaluation.loading import load_questions
+from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.models import Reader
 from polyqa.optimizers import Plan, compile, recipe
@@ -157,5 +164,128 @@ def test_a_metric_gives_a_share(value: float, reader: Reader) -> None:
         metric(EXAMPLES[0].copy(gold=as_question(EXAMPLES[0], "0")), dspy.Prediction(answer="x"))
 
 
-def test_a_number_is_an_answer() -> None:
-    assert as_question(dspy.Example(question="When?", answer=1997), "0").answers == [("1997",)]
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ({"answer": 1997}, ("1997",)),
+        ({"answer": 1997.0}, ("1997",)),  # as pandas has figures of a column with gaps
+        ({"answers": [1997, "97"]}, ("1997", "97")),
+        ({"answers": np.array(["a", "b"])}, ("a", "b")),
+        ({"answers": [], "answer": "a"}, ("a",)),
+        ({"answer": True}, ("yes",)),
+        ({"answer": "[a] b"}, ("[a] b",)),
+    ],
+)
+def test_answers_are_texts_or_figures(given: dict[str, Any], read: tuple[str, ...]) -> None:
+    assert as_question(dspy.Example(question="When?", **given), "0").answers == [read]
+
+
+@pytest.mark.parametrize("nothing", [float("nan"), None, [], np.array([])])
+def test_an_example_without_an_answer_is_told(nothing: Any) -> None:
+    with pytest.raises(PolyqaError, match="0 has no answer to score against"):
+        as_question(dspy.Example(question="When?", answer=nothing), "0")
+
+
+def test_gold_is_that_of_the_set_even_if_ids_are_numbers_of_rows(reader: Reader) -> None:
+    def numbered(names: str) -> list[dspy.Example]:
+        rows = [Question(f"{at}", f"Who is {name}?", (Reading("", (name,)),)) for at, name in enumerate(names, 1)]
+        return [row.to_example() for row in rows]
+
+    train, dev, seen = numbered("abc"), numbered("xyz"), list[str]()
+    plan = Plan.of(
+        train, dev, lambda gold, pred, trace=None: seen.append(gold.question) or 1.0, lm=polyqa.embedded_lm()
+    )
+    for question in (*plan.trainset, *plan.devset):
+        plan.metric(question.to_example(), dspy.Prediction(answer=""))
+    assert seen == [one.question for one in (*train, *dev)]
+
+
+def graded(cut: float) -> Callable[..., float]:
+    return lambda gold, pred, trace=None: float(len(pred.answer) > cut and pred.answer in {"yes", "no", "maybe"})
+
+
+class Grading:
+    def __init__(self, cut: float) -> None:
+        self.cut = cut
+
+    def __call__(self, gold: Any, pred: Any, trace: Any = None) -> float:
+        return self.cut
+
+    def method(self, gold: Any, pred: Any, trace: Any = None) -> float:
+        return self.cut
+
+
+def defaulted(gold: Any, pred: Any, trace: Any = None, cut: float = 1.0) -> float:
+    return cut
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        graded,
+        Grading,
+        lambda cut: Grading(cut).method,
+        lambda cut: partial(defaulted, cut=cut),
+        lambda cut: eval(f"lambda gold, pred, trace=None, cut={cut}: cut"),
+    ],
+    ids=["closure", "object", "method", "partial", "default"],
+)
+def test_metrics_that_differ_in_a_value_are_told_apart(make: Callable[[float], Any], reader: Reader) -> None:
+    one, same, other = (PlainMetric(make(cut), {}, reader).name for cut in (0.5, 0.5, 0.9))
+    assert one == same != other
+
+
+def test_a_metric_has_the_same_name_in_every_process() -> None:
+    code = (
+        "from polyqa.optimizers.examples import PlainMetric\n"
+        "metric = lambda gold, pred, trace=None: pred.answer in {'yes', 'no', 'maybe', 'never'}\n"
+        "one = PlainMetric.__new__(PlainMetric); one.function = metric; print(one.name)"
+    )
+    names = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in "12"
+    }
+    assert len(names) == 1
+
+
+@pytest.mark.parametrize("name", ["bootstrap-few-shot", "bootstrap-random-search"])
+def test_a_metric_that_always_fails_ends_the_compilation(name: str, tmp_path: Path) -> None:
+    with dspy.context(lm=scripted_lm(ScriptedEngine(reply))):
+        plan = Plan.of(EXAMPLES[:3], EXAMPLES[3:], lambda gold, pred, trace=None: pred.colour, recipe=name, threads=1)
+        with pytest.raises(PolyqaError, match=r"failed on every answer: AttributeError.*colour"):
+            compile(Mine(), plan, tmp_path / "work")
+
+
+def test_gepa_hears_the_users_own_feedback(reader: Reader) -> None:
+    def judged(gold: Any, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> Any:
+        return dspy.Prediction(score=0.5, feedback=f"Say the year in {pred_name}.")
+
+    gold = EXAMPLES[0].copy(gold=as_question(EXAMPLES[0], "0"))
+    told = PlainMetric(judged, {}, reader).with_feedback(gold, dspy.Prediction(answer="x"), None, "answer", None)
+    assert (told.score, told.feedback) == (0.5, "Say the year in answer.")
+    told = PlainMetric(lambda gold, pred, trace: 0.25, {}, reader).with_feedback(gold, dspy.Prediction(answer="x"))
+    assert (told.score, told.feedback) == (0.25, "The metric gives this answer 0.25.")
+
+
+def test_demos_of_any_type_are_saved(tmp_path: Path) -> None:
+    class Dated(dspy.Signature):
+        question: str = dspy.InputField()
+        answer: str = dspy.OutputField()
+        when: datetime.date = dspy.OutputField()
+
+    class Own(Mine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.answer = dspy.Predict(Dated)
+
+    def told(prompt: Any) -> dict[str, object]:
+        return {**reply(prompt), "when": "2026-11-29"}
+
+    with dspy.context(lm=scripted_lm(ScriptedEngine(told))):
+        plan = Plan.of(
+            EXAMPLES[:3], EXAMPLES[3:], lambda gold, pred, trace=None: 1.0, recipe="bootstrap-few-shot", threads=1
+        )
+        made = compile(Own(), plan, tmp_path / "work")
+    assert {demo["when"] for demo in made.program.answer.demos} == {"2026-11-29"}

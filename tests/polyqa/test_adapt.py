@@ -27,6 +27,7 @@ from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
 from polyqa.lm.client import RecentLM
 from polyqa.metrics.gold import Question, Reading
+from polyqa.optimizers.plan import check_disjoint
 from polyqa.questions import training_set
 
 Adapt = Callable[..., tuple[str, str]]
@@ -224,6 +225,15 @@ def test_three_matters_can_always_be_split() -> None:
         parts = [[one.id for one in part.asked] for part in (sets.train, sets.dev, sets.test)]
         assert all(parts)
         assert sorted(chain.from_iterable(parts)) == list("012345")
+        assert len(parts[0]) >= 3, "the matter with most questions is no part to be reported on"
+
+
+def test_a_question_that_stands_twice_is_in_one_part() -> None:
+    texts = [f"Who opened {n % 12}?" for n in range(13)]
+    asked = [Question(f"q{n}", text, (Reading(text, ("Ada",)),)) for n, text in enumerate(texts)]
+    for seed in range(6):
+        sets = _split(_Source(asked, "mine", "mine"), seed, None)
+        check_disjoint({"train": sets.train.asked, "dev": sets.dev.asked, "test": sets.test.asked})
 
 
 def test_questions_without_long_answers_are_measured_by_their_short_ones(

@@ -11,6 +11,7 @@ from polyqa.evaluating import run_name
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run
 from polyqa.lesson_files import lessons_home
+from polyqa.loading import default_program
 from polyqa.metrics.gold import Document, Question, Reading
 
 Evaluate = Callable[..., Run]
@@ -128,3 +129,4 @@ def test_a_recording_of_a_local_model_is_asked_by_its_program(tmp_path: Path) ->
     models = polyqa.Models(lm=f"recorded/{lessons_home() / 'spanwise.jsonl.gz'}", judge=None)
     run = polyqa.evaluate(questions=[sure], models=models, folder=tmp_path / "x")
     assert (run.settings.program, run.records[0].error) == ("spanwise", None)
+    assert default_program(models.lm) == "spanwise", "so do the commands ask"

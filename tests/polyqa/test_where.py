@@ -65,6 +65,7 @@ def test_a_compiled_program_searches_what_it_was_compiled_over(dated: ColBERTInd
 
     assert searched() == "pid <> '1'"
     assert searched(index="homonyms", where="pid <> '2'") == "pid <> '2'"
+    assert searched(index=ColBERTIndex("homonyms").where("pid <> '2'")) == "pid <> '2'"
     with pytest.warns(UserWarning, match="was compiled over the index homonyms"):
         assert searched(index=dated) is None
 

@@ -68,6 +68,8 @@ class AsqaRecord(QuestionRecord):
     wrong_answers: list[Text] | None = None
     documents: _Documents | None = None
 
+    may_be_null = frozenset({"qa_pairs"})
+
     def to_question(self, id: str) -> Question | None:
         """Return the record as a question; pairs are kept as they are, also where two ask the same."""
         if not self.qa_pairs:

@@ -19,7 +19,7 @@ from .plain import DPRRecord
 
 _WITH_PASSAGES = {"ctxs", "positive_ctxs"}  # of DPR
 _SEVERAL = "--format multi-answer takes each as an answer of its own"
-_ASKS = re.compile(r"\?|\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.I)
+_ASKS = re.compile(r"[?？؟;՞]|\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.I)
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,8 @@ R = TypeVar("R", bound=QuestionRecord)
 def check(record: Record, kind: type[R], name: str) -> R:
     """Return a record as one of its kind; else raise `PolyqaError`, which says where it stands and what is wrong."""
     row = folded(record)
+    nulls = {str(name).strip().lower() for name in record.value} - row.keys()
+    row |= {name: [] for name in kind.may_be_null & nulls}
     try:
         return kind.model_validate(row)
     except ValidationError as error:

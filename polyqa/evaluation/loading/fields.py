@@ -5,7 +5,7 @@ import json
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -53,6 +53,8 @@ def answers(value: Any) -> Any:
                 return [str(one) for one in read(value)]
             except (ValueError, SyntaxError, TypeError, RecursionError):
                 continue
+    if isinstance(value, bool):
+        return ["yes" if value else "no"]
     if isinstance(value, list):
         return [as_id(one) if _is_figure(one) else one for one in value]
     return [as_id(value)] if isinstance(value, str) or _is_figure(value) else value
@@ -85,7 +87,12 @@ class Part(BaseModel):
 
 
 class QuestionRecord(Part):
-    """A record of some format; its keys are in small letters."""
+    """A record of some format; its keys are in small letters.
+
+    Where one of the keys that ``may_be_null`` is null, the question has no answer.
+    """
+
+    may_be_null: ClassVar[frozenset[str]] = frozenset()
 
     id: Id | None = Field(None, validation_alias=AliasChoices(*IDS))
     question: Annotated[Text, BeforeValidator(_question)] = Field(validation_alias=AliasChoices(*QUESTIONS))

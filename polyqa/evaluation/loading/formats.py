@@ -98,14 +98,16 @@ def named_format(name: str) -> Format:
 
 
 def detect_format(records: Sequence[Record]) -> Format:
-    """Return the first format that fits the first record; lists of answers count as DPR's if no answer has aliases.
+    """Return the first format that fits a record; lists of answers count as DPR's if no answer has aliases.
+
+    The record is the first that any format fits, as one may lack its answer.
 
     Raises
     ------
     PolyqaError
         If none does; the message names them all, and what they need.
     """
-    record = records[0]
+    record = next((one for one in records if any(each.fits(folded(one)) for each in FORMATS.values())), records[0])
     row = folded(record)
     if found := next((format for format in FORMATS.values() if format.fits(row)), None):
         several = FORMATS["multi-answer"]

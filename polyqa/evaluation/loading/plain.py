@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Question, Reading
 
-from .fields import Aliases, Answers, AnswersIfAny, Part, QuestionRecord, distinct, joined
+from .fields import Answers, AnswersIfAny, Part, QuestionRecord, distinct, joined
 
 
 class OneAnswerRecord(QuestionRecord):
@@ -29,7 +29,8 @@ class OneAnswerRecord(QuestionRecord):
 class NQOpenRecord(OneAnswerRecord):
     """NQ-open (Lee et al., 2019): the aliases as ``answer``."""
 
-    answers: Aliases = Field(validation_alias="answer")
+    answers: AnswersIfAny = Field(validation_alias="answer")
+    may_be_null = frozenset({"answer"})
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
@@ -41,12 +42,14 @@ class PlainRecord(OneAnswerRecord):
     """HotpotQA, and tables of one's own: ``answer`` is one text, or a list in it; empty, there is none."""
 
     answers: AnswersIfAny = Field(validation_alias="answer")
+    may_be_null = frozenset({"answer"})
 
 
 class DPRRecord(OneAnswerRecord):
     """DPR's questions (Karpukhin et al., 2020), FiD's, FlashRAG's: ``answers`` are the aliases of one answer."""
 
-    answers: Answers = Field(validation_alias=AliasChoices("answers", "golden_answers"))
+    answers: AnswersIfAny = Field(validation_alias=AliasChoices("answers", "golden_answers"))
+    may_be_null = frozenset({"answers", "golden_answers"})
 
 
 class PopQARecord(OneAnswerRecord):

@@ -164,6 +164,14 @@ def test_program_and_index_change_and_what_is_wrong_changes_nothing(typed: Run, 
     assert "1997" not in out, "the session had ended"
 
 
+def test_passages_hold_for_programs_that_are_not_compiled(typed: Run) -> None:
+    lines = [":program rac-homonyms-local", ":program diva", ":why", TITANIC]
+    code, out, err = typed(lines, "--program", "rac", "-k", "2")
+    assert (code, err) == (0, "")
+    assert "rac-homonyms-local · homonyms" in out
+    assert len(set(re.findall(r"^ *\[(\d+)\]", out, re.MULTILINE))) <= 2
+
+
 def test_why_shows_how_the_last_answer_came_about(typed: Run) -> None:
     code, out, err = typed([":why", TITANIC, ":why", "why " * 600, ":why"], "--program", "rac-homonyms-local")
     assert code == 0, err
