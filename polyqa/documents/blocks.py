@@ -10,7 +10,7 @@ from polyqa.base.values import MetadataValue
 
 Kind = Literal["heading", "text", "table", "code"]
 _ENDS = re.compile(r"\w{2}[.!]\Z|[。！।]\Z")
-_FOUR_WORDS = re.compile(r"(?:\w+\W+){3}\w|[。！।]\Z")
+_FOUR_WORDS = re.compile(r"\b(?:\w+\W+){3}\w|[。！।]\Z")
 
 
 @dataclass(frozen=True)

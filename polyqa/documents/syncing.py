@@ -6,6 +6,7 @@ reads documents in another way, all files are converted again; no passage is enc
 So does a sync go on that was interrupted.
 """
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -165,7 +166,7 @@ def _require_own(
 
 
 def _located(folder: Path) -> str:
-    return well_formed(str(folder.absolute()))  # not what a link leads to, which changes
+    return well_formed(os.path.normpath(folder.absolute()))  # not what a link leads to, which changes
 
 
 def remember(index: ColBERTIndex, documents: Documents) -> None:
