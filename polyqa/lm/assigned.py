@@ -54,9 +54,14 @@ def set_lms(program: dspy.Module, lms: Mapping[str, dspy.LM]) -> None:
         predictors[name].lm = lm
 
 
+def describe_lm(lm: dspy.LM) -> dict[str, Any]:
+    """Return which language model it is, and what it is asked with."""
+    return {"lm": str(lm.model), **sampling(lm)}
+
+
 def describe_lms(program: dspy.Module) -> dict[str, dict[str, Any]]:
     """Return for each predictor with a language model of its own which one it is and what it is asked with."""
-    return {name: {"lm": str(lm.model), **sampling(lm)} for name, lm in own_lms(program).items()}
+    return {name: describe_lm(lm) for name, lm in own_lms(program).items()}
 
 
 def names_of(lms: Mapping[str, dspy.LM]) -> str | None:

@@ -23,7 +23,7 @@ from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.runner import answer_one, run_answers
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.scoring import Scorer
-from polyqa.lm.assigned import with_cache
+from polyqa.lm.assigned import describe_lm, with_cache
 from polyqa.lm.recorder import counting
 from polyqa.programs.knn import set_knn_demos
 from polyqa.signatures import VerifyInterpretation, VerifyInterpretations, VerifyReadings
@@ -139,9 +139,9 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         "reader": plan.metric.reader.name,
         **({"metric": plan.metric.name} if isinstance(plan.metric, PlainMetric) else {}),
         **answering.model_dump(include={"lm", "lm_settings", "own_lms", "adapter"}),
-        "prompt_lm": str(plan.writer.model),
+        "prompt_lm": describe_lm(plan.writer),
         **({"teacher": identity(plan.teacher)} if plan.teacher is not None else {}),
-        **({"teacher_lm": str(plan.teacher_lm.model)} if plan.teacher_lm is not None else {}),
+        **({"teacher_lm": describe_lm(plan.teacher_lm)} if plan.teacher_lm is not None else {}),
         "seed": plan.seed,
     }
     check_work(path, settings, "compilation")

@@ -243,6 +243,20 @@ def test_texts_that_all_changed_are_replaced(tmp_path: Path) -> None:
     check_index(synced.index.path)
 
 
+def test_a_link_is_told_by_its_own_name(tmp_path: Path) -> None:
+    link = tmp_path / "birds.jsonl"
+    for at, text in enumerate(("Falcons dive", "Owls hunt")):
+        dump = tmp_path / f"dump-{at}.jsonl"
+        dump.write_text("".join(json.dumps({"text": f"{text} {n}."}) + "\n" for n in range(3)))
+        link.unlink(missing_ok=True)
+        link.symlink_to(dump)
+        if not at:
+            index = build_index(link, tmp_path / "index", progress=False)
+            remember_corpus(index, link, None)
+    synced = sync_index(index, link)
+    assert (synced.added, synced.removed) == (3, 3)
+
+
 def test_what_was_split_is_split_again(tmp_path: Path) -> None:
     corpus = tmp_path / "long.jsonl"
     long = " ".join(f"Bird {at} of the north eats {at} doves a year." for at in range(90))

@@ -1,7 +1,8 @@
 """What DSPy's optimizers tried can be read afterwards, also where the compilation was stopped."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import dspy
 import pytest
@@ -9,7 +10,7 @@ from small_recipes import DEMOS, NO_DEMOS, small
 
 import polyqa
 from polyqa.metrics.gold import Question
-from polyqa.optimizers import Compiled, Recipe
+from polyqa.optimizers import Compiled, Plan, Recipe
 from polyqa.optimizers.trials import Trial, lineage, write_trials
 
 Compile = Callable[..., Compiled]
@@ -114,6 +115,27 @@ def test_they_survive_a_stop_and_a_chain_tells_of_each_step(
         )
         # Two threads may ask the same at once.
         assert abs(ours.calls - theirs.calls) <= 4
+
+
+def test_each_step_of_a_chain_has_what_gepa_keeps_for_itself(
+    rac: dspy.Module, wire_lm: dspy.LM, compiled: Compile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[tuple[Path, int]] = []
+
+    def gepa(program: dspy.Module, plan: Plan, work: Path, callbacks: Sequence[Any]) -> dspy.Module:
+        (moments,) = callbacks
+        found.append((work, len(moments.rejected)))
+        moments.on_candidate_selected({"candidate_idx": 0})
+        moments.on_minibatch_sampled({"minibatch_ids": [1, 2]})
+        moments.on_proposal_end({"new_instructions": {"clarify": "Say it."}})
+        moments.on_candidate_rejected({"iteration": 1, "old_score": 1.0, "new_score": 0.5})
+        return program
+
+    monkeypatch.setattr("polyqa.optimizers.compiler.run_teleprompter", gepa)
+    compiled(rac, Recipe(name="twice", optimizer="chain", steps=(GEPA, GEPA)), lm=wire_lm)
+    (first, rejected), (second, rejected_then) = found
+    assert first != second
+    assert (rejected, rejected_then) == (0, 0)
 
 
 def test_what_another_optimizer_wrote_down_is_told(rac: dspy.Module, compiled: Compile, tmp_path: Path) -> None:

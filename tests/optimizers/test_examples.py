@@ -134,6 +134,21 @@ def test_another_metric_does_not_go_on_with_the_work_of_the_first(tmp_path: Path
         compile(Mine(), plans[1], tmp_path / "work")
 
 
+def test_another_temperature_of_what_writes_is_another_compilation(tmp_path: Path) -> None:
+    lm = scripted_lm(ScriptedEngine(reply))
+    for temperature, told in ((0.0, None), (0.0, None), (1.0, "prompt_lm")):
+        plan = Plan.of(
+            EXAMPLES[:3],
+            EXAMPLES[3:],
+            lambda gold, pred, trace=None: 1.0,
+            recipe="labeled-few-shot",
+            lm=lm,
+            prompt_lm=dspy.LM("openai/writer", temperature=temperature),
+        )
+        with pytest.raises(PolyqaError, match=f"another compilation: {told}") if told else nullcontext():
+            compile(Mine(), plan, tmp_path / "work")
+
+
 def test_labels_that_fill_nothing_are_told(tmp_path: Path) -> None:
     class Own(dspy.Module):
         def __init__(self) -> None:
@@ -155,6 +170,19 @@ def test_labels_that_fill_nothing_are_told(tmp_path: Path) -> None:
         with nullcontext() if demos else pytest.warns(UserWarning, match=r"no demos.*retrieve\(question\)"):
             made = compile(kind(), plan, tmp_path / kind.__name__)
         assert [len(one.demos) for one in made.program.predictors()] == [demos]
+
+
+def test_labels_that_fill_nothing_are_told_of_a_program_that_retrieves_in_its_own_way(tmp_path: Path) -> None:
+    class Own(Mine):
+        def __init__(self) -> None:
+            super().__init__()
+            self.retrieve = dspy.Retrieve(k=1)
+            self.answer = dspy.ChainOfThought("question -> answer")
+
+    with dspy.context(lm=scripted_lm(ScriptedEngine(lambda prompt: {"reasoning": "So.", **reply(prompt)}))):
+        plan = Plan.of(EXAMPLES[:3], EXAMPLES[3:], lambda gold, pred, trace=None: 1.0, recipe="labeled-few-shot")
+        with pytest.warns(UserWarning, match="The labels give the program no demos"):
+            compile(Own(), plan, tmp_path / "work")
 
 
 @pytest.mark.parametrize("value", [55, -0.1, float("nan")])
