@@ -41,8 +41,9 @@ def show_command(
     from polyqa.programs import PROGRAMS
 
     made = None if artifact in PROGRAMS else read_artifact(artifact)
-    beside = options.compiled_index(other) if made is None else None  # of what was made of it
-    program = load(artifact, index=index or beside, strict=False)
+    if made is None:  # beside what was made of it
+        index = index or options.compiled_index(other)
+    program = load(artifact, index=index, strict=False)
     if other is not None:
         second = load(other, index=index, strict=False)
         changes, diff = prompt_changes(program, second), prompt_diff(program, second, most=None if everything else 0)

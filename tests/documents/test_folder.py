@@ -424,9 +424,10 @@ def test_a_broken_file_costs_itself(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_named_itself_is_followed(tmp_path: Path) -> None:
-    (tmp_path / "far").mkdir()
+    for name in ("far", "near"):
+        (tmp_path / name).mkdir()
     (tmp_path / "far" / "book.md").write_text("# Good\n\nIt works.")
-    (link := tmp_path / "near.md").symlink_to(tmp_path / "far" / "book.md")
+    (link := tmp_path / "near" / "book.md").symlink_to(tmp_path / "far" / "book.md")
     assert [passage.text for passage in Documents(link)] == ["It works."]
 
 
