@@ -394,7 +394,7 @@ def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None,
         return opened
     if card is None:
         raise PolyqaError(f"{artifact.path}: its card names no index; give one.")
-    if Path(card.name).name != card.name or card.name in ("", ".", ".."):
+    if card.names_a_path:
         raise PolyqaError(f"{artifact.path}: its card names the index by a path ({card.name!r:.80}); give an index.")
     opened = open_index(card.name)
     if opened.fingerprint != card.fingerprint:

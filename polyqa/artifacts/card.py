@@ -1,6 +1,7 @@
 """What an artifact says of itself."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
@@ -27,6 +28,11 @@ class IndexCard(_Part):
     passages: int
     condition: str | None = None
     """What its passages had to fulfil; so do those that the loaded program searches, if not told otherwise."""
+
+    @property
+    def names_a_path(self) -> bool:
+        """Whether the name is a path, which no card of ours has: it would open an index anywhere."""
+        return Path(self.name).name != self.name or self.name in ("", "..")
 
 
 class DataCard(_Part):

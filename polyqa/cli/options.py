@@ -360,7 +360,7 @@ def compiled_index(program: str | None) -> str | None:
     if program is None or program in PROGRAMS or find_artifact(program) is None:
         return None
     card = read_artifact(program).card.index
-    return None if card is None or Path(card.name).name != card.name else card.name  # a stranger's may be a path
+    return None if card is None or card.names_a_path else card.name
 
 
 def check_questions(context: typer.Context, program: str | None, index: str | None, *names: str) -> None:

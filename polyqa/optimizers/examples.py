@@ -5,6 +5,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -130,6 +131,8 @@ def example_key(question: Question) -> tuple[str, str]:
 def _told(value: Any, whole: bool = False) -> Any:
     """Return what a function does, in every process and wherever its code stands: its steps, names and values.
 
+    A list, set or dictionary may be what it writes to, so that their contents do not count.
+
     Parameters
     ----------
     value
@@ -138,24 +141,26 @@ def _told(value: Any, whole: bool = False) -> Any:
         Whether it is the function itself; of others that it refers to only the code counts.
     """
     if isinstance(value, functools.partial):
-        return [_told(value.func, whole), _told(value.args), _told(value.keywords)]
+        return [_told(value.func, whole), _told(value.args), _told(_items(value.keywords))]
     if isinstance(value, MethodType):
         return [_told(value.__func__, whole), _told(value.__self__, whole)]
     if isinstance(value, FunctionType):
-        closed = [cell.cell_contents for cell in value.__closure__ or ()] if whole else []
-        return [_told(value.__code__), _told(value.__defaults__), _told(value.__kwdefaults__), _told(closed)]
+        closed = tuple(cell.cell_contents for cell in value.__closure__ or ()) if whole else ()
+        return [_told(one) for one in (value.__code__, value.__defaults__, _items(value.__kwdefaults__), closed)]
     if isinstance(value, CodeType):
         return [value.co_code, value.co_names, _told(value.co_consts)]
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, tuple):
         return [_told(one) for one in value]
-    if isinstance(value, (set, frozenset)):
+    if isinstance(value, frozenset):
         return sorted(repr(_told(one)) for one in value)
-    if isinstance(value, dict):
-        return sorted(repr([_told(key), _told(one)]) for key, one in value.items())
     if value is None or isinstance(value, (str, bytes, int, float)):
         return value
-    parts = [vars(type(value)).get("__call__"), getattr(value, "__dict__", {})] if whole else []
+    parts = (vars(type(value)).get("__call__"), _items(getattr(value, "__dict__", None))) if whole else ()
     return [type(value).__qualname__, _told(parts)]
+
+
+def _items(values: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted((values or {}).items(), key=itemgetter(0)))
 
 
 def as_metric(metric: Metric, examples: Mapping[Any, Any], reader: SpanReader) -> AnswerMetric:

@@ -70,10 +70,10 @@ class LabelledRules(dspy.InferRules):
         return best
 
     def _train(self) -> dspy.Module:
-        """Return the student with its demos, which DSPy takes from it: rules are tried beside them."""
+        """Return the student with its own demos, which DSPy takes from it, where it makes none."""
         student: dspy.Module = super()._train()
         for name, predictor in student.named_predictors():
-            predictor.demos = self._demos[name]
+            predictor.demos = predictor.demos or self._demos[name]
         return student
 
     def evaluate_program(self, program: dspy.Module, dataset: Any) -> float:

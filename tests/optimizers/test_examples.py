@@ -263,6 +263,19 @@ def test_metrics_that_differ_in_a_value_are_told_apart(make: Callable[[float], A
     assert one == same != other
 
 
+def test_what_a_metric_writes_to_is_no_part_of_it(reader: Reader) -> None:
+    seen: list[str] = []
+
+    def noting(gold: Any, pred: Any, trace: Any = None) -> float:
+        seen.append(pred.answer)
+        return 1.0
+
+    metric = PlainMetric(noting, {}, reader)
+    before = metric.name
+    metric(EXAMPLES[0].copy(gold=as_question(EXAMPLES[0], "0")), dspy.Prediction(answer="x"))
+    assert (seen, metric.name) == (["x"], before)
+
+
 def test_a_metric_has_the_same_name_in_every_process() -> None:
     code = (
         "from polyqa.optimizers.examples import PlainMetric\n"

@@ -35,13 +35,15 @@ def writer(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return shown
 
 
-def test_rules_are_tried_beside_the_demos_that_there_are(writer: list[str]) -> None:
+@pytest.mark.parametrize("labeled", [0, 1])
+def test_rules_are_tried_beside_the_demos_that_there_are(labeled: int, writer: list[str]) -> None:
     program = Two()
     program.ask.demos = [DEMO]
     rules = LabelledRules({"ask": [DEMO], "judge": []}, program, dspy.LM("openai/writer"), num_rules=2, **SETTINGS)
+    rules.max_labeled_demos = labeled  # DSPy's own come before
     made = rules.compile(program, trainset=ROWS[:2], valset=ROWS[2:])
     assert "Give a year." in made.ask.signature.instructions
-    assert (made.ask.demos, made.judge.demos) == ([DEMO], [])
+    assert [DEMO in one.demos for one in made.predictors()] == [not labeled, False]
 
 
 def test_the_best_rules_are_those_that_the_program_has_and_labels_are_what_they_come_from(writer: list[str]) -> None:

@@ -107,20 +107,20 @@ def detect_format(records: Sequence[Record]) -> Format:
     PolyqaError
         If none does; the message names them all, and what they need.
     """
-    record = next((one for one in records if any(each.fits(folded(one)) for each in FORMATS.values())), records[0])
-    row = folded(record)
-    if found := next((format for format in FORMATS.values() if format.fits(row)), None):
+    rows = map(folded, records)
+    if found := next((format for row in rows for format in FORMATS.values() if format.fits(row)), None):
         several = FORMATS["multi-answer"]
         if found.name == "dpr" and any(several.fits(folded(one)) for one in records):
             return several
         return found
-    if {*QUESTIONS, "text"} & row.keys():
+    first = records[0]
+    if {*QUESTIONS, "text"} & folded(first).keys():
         what = "there is a question, and no answer to score against (`polyqa answer` needs none)"
     else:
         what = f"there is no question ({', '.join(QUESTIONS)})"
     answers = " / ".join(f"{_described(format)} ({format.name})" for format in FORMATS.values())
     raise problem(
-        record.where, f"{what}; no format has these keys, beside the question: {answers}", excerpt(record.value)
+        first.where, f"{what}; no format has these keys, beside the question: {answers}", excerpt(first.value)
     )
 
 

@@ -1,5 +1,6 @@
 """Formats are told from the keys; the plain ones, of questions with their answers, have their records here."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -126,12 +127,15 @@ def test_bad_answers_are_told(name: str, key: str, answers: Any) -> None:
     assert f"record 1: no {name} record: {key}" in message
 
 
-@pytest.mark.parametrize("key", ["answer", "answers", "golden_answers", "qa_pairs"])
-@pytest.mark.parametrize("nothing", [None, [], [""], float("nan")])
+@pytest.mark.parametrize(
+    ("key", "nothing"),
+    [
+        *product(("answer", "answers", "golden_answers", "qa_pairs"), (None, [], float("nan"))),
+        *product(("answer", "answers", "golden_answers"), ([""],)),
+    ],
+)
 @pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
 def test_a_question_without_an_answer_is_left_out(key: str, nothing: Any, first: bool) -> None:
-    if key == "qa_pairs" and nothing == [""]:
-        pytest.skip("a pair is no text")
     answers: Any = [{"question": "Who is it?", "short_answers": ["Eve"]}] if key == "qa_pairs" else ["Eve", "Ada"]
     rows = [{"question": "Who?", key: nothing}, {"question": "Who is it?", key: answers}]
     loaded = convert([Record(f"{n}", row) for n, row in enumerate(rows[:: 1 if first else -1], 1)], None, "mine")

@@ -120,10 +120,11 @@ def test_an_uncompiled_program_beside_a_compiled_one_searches_the_same_index(
     card["index"]["name"] = "mine"
     (tmp_path / "made" / "card.json").write_text(json.dumps(card), encoding="utf-8")
     assert "the 5 nearest of" in printed("show", "rac", tmp_path / "made")
-    card["index"]["name"] = str(tmp_path / "mine")
-    (tmp_path / "made" / "card.json").write_text(json.dumps(card), encoding="utf-8")
     (tmp_path / "homonyms").symlink_to(index_path("mine").resolve())
-    assert "its card names the index by a path" in refused("show", "rac", tmp_path / "made")
+    for name in (str(tmp_path / "mine"), ".."):
+        card["index"]["name"] = name
+        (tmp_path / "made" / "card.json").write_text(json.dumps(card), encoding="utf-8")
+        assert "its card names the index by a path" in refused("show", "rac", tmp_path / "made")
 
 
 def test_ask_shows_the_picked_demos_and_the_messages(printed: Printed, artifact: Path) -> None:
