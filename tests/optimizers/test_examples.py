@@ -255,8 +255,9 @@ def defaulted(gold: Any, pred: Any, trace: Any = None, cut: float = 1.0) -> floa
         lambda cut: Grading(cut).method,
         lambda cut: partial(defaulted, cut=cut),
         lambda cut: eval(f"lambda gold, pred, trace=None, cut={cut}: cut"),
+        lambda cut: eval(f"lambda gold, pred, trace=None, *, cut={cut}: cut"),
     ],
-    ids=["closure", "object", "method", "partial", "default"],
+    ids=["closure", "object", "method", "partial", "default", "keyword default"],
 )
 def test_metrics_that_differ_in_a_value_are_told_apart(make: Callable[[float], Any], reader: Reader) -> None:
     one, same, other = (PlainMetric(make(cut), {}, reader).name for cut in (0.5, 0.5, 0.9))
