@@ -1,15 +1,17 @@
 """Whether two short answers say the same, in other words: for judges and feedback, not for scores."""
 
 import re
+from calendar import month_name
 from collections.abc import Sequence
 
 from polyqa.base.text import COUNTS, ORDINALS
 
-from .text import STOPWORDS, normalize_answer, several, stems
+from .text import STOPWORDS, normalize_short, several, stems
 from .token_f1 import token_f1
 
 _AGREE = 0.5
 _WITH_FIGURES, _WITHOUT = 1 / 2, 3 / 4  # of an answer's words: how many a sentence has that says it
+_MONTHS = frozenset(month.lower() for month in month_name if month)
 _FIGURES = {word: str(n) for words in (COUNTS[1:], ORDINALS) for n, word in enumerate(words, 1)}
 
 
@@ -17,13 +19,15 @@ def agree(answer: str, others: Sequence[str]) -> bool:
     """Return whether an answer says the same as one of some others.
 
     They share half of their tokens (token F1 ≥ 0.5), and the numbers of one are among those of the
-    other: ``4 November 2001`` is not ``16 November 2001``, but may be ``November 2001``. How a name is joined is no
-    matter: ``Taylor_Swift`` in an address is ``Taylor Swift``. Of several answers
-    in one, separated by semicolons (`text.several`), all of one side must be among those of the other. Numbers up to
-    twelve may be words: ``eighth`` is ``season 8``, and ``first season`` is not ``second season``.
+    other, and so do months: ``4 November 2001`` is not ``16 November 2001``, but may be ``November 2001``. How a
+    name is joined is no matter: ``Taylor_Swift`` in an address is ``Taylor Swift``. Of several answers in one,
+    separated by semicolons (`text.several`), all of one side must be among those of the other. Numbers up to twelve
+    may be words: ``eighth`` is ``season 8``, and ``first season`` is not ``second season``.
 
     >>> agree("4 November 2001", ["16 November 2001"]), agree("November 2001", ["16 November 2001"])
     (False, True)
+    >>> agree("4 May 1902", ["4 June 1902"]), agree("1.5 km", ["15 km"]), agree("1,500 men", ["1500 men"])
+    (False, False, True)
     >>> agree("gold; silver", ["silver"]), agree("gold; silver", ["silver; bronze"])
     (True, False)
     >>> agree("the eighth", ["season 8"]), agree("the first season", ["the second season"])
@@ -90,9 +94,9 @@ def _same(one: str, other: str) -> bool:
 
 def _in_figures(text: str) -> str:
     """Return a text in lower case, with its numbers in figures: "the 8th", "the eighth" and "eight" as "8"."""
-    tokens = (re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", token) for token in normalize_answer(text).split())
+    tokens = (re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", token) for token in normalize_short(text).split())
     return " ".join(_FIGURES.get(token, token) for token in tokens)
 
 
 def _numbers(text: str) -> set[str]:
-    return {token for token in text.split() if any(letter.isdigit() for letter in token)}
+    return {token for token in text.split() if token in _MONTHS or any(letter.isdigit() for letter in token)}

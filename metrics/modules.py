@@ -172,7 +172,8 @@ class EditF1(Module):
     """Mean EDIT-F1; also takes ``questions``, the ambiguous ones; a reference is a list of annotations.
 
     A prediction is a list of mappings with ``question`` and ``answer``, without ``pid``. A reading's question may
-    stand in several ways, with ``|`` between them.
+    stand in several ways, with ``|`` between them. Questions to which an annotator gave a single reading do not count;
+    NaN if no others are left.
     """
 
     inputs: ClassVar = {"predictions": INTERPRETATIONS, "references": List(READINGS), "questions": TEXT}
@@ -182,7 +183,8 @@ class EditF1(Module):
     ) -> dict[str, float]:
         found = [[Interpretation(question=one["question"], answer=one["answer"]) for one in own] for own in predictions]
         gold = [[_readings(readings) for readings in annotations] for annotations in references]
-        return {"edit_f1": fmean(edit_f1(*row) for row in zip(questions, found, gold, strict=True))}
+        rows = [row for row in zip(questions, found, gold, strict=True) if all(len(one) > 1 for one in row[2])]
+        return {"edit_f1": fmean(edit_f1(*row) for row in rows) if rows else float("nan")}
 
 
 class AnswerF1(Module):

@@ -16,7 +16,11 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation + _OTHER_MARKS)
 SIGNS = "\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e"
 _LETTERS = rf"(?:[^\W_]|[{SIGNS}])+"
 _WORD = re.compile(rf"{_LETTERS}(?:['’.-]{_LETTERS})*")
-_NO_WORD = re.compile(rf"[^\w\s{SIGNS}]")
+# A point or comma within a figure is part of it: "5 km" does not stand in "1.5 km".
+_NO_WORD = re.compile(rf"(?<!\d)[.,]|[.,](?!\d)|[^\w\s.,{SIGNS}]")
+_DECIMAL = re.compile(r"(?<=\d)[.:](?=\d)(?!\d{3}(?!\d))")  # not that of thousands
+_RANGE = re.compile(r"(?<=\d)[-–—](?=\d)")
+_MINUS = re.compile(r"(?<![^\s(])[-−–](?=\d)")
 _HARAKAT = re.compile("[\u0640\u064b-\u065f\u0670]")
 """Signs of Arabic that may be written or not."""
 # Scripts that put no space between words: Chinese, Japanese, Thai, Lao, Burmese, Khmer.
@@ -63,6 +67,15 @@ def normalize_answer(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", _spaced(text.lower()).translate(_PUNCTUATION)).split())
 
 
+def normalize_short(text: str) -> str:
+    """Return `normalize_answer` of a short answer that is compared with another one: figures keep point and minus.
+
+    >>> normalize_short("The 1.5 km"), normalize_short("1,500"), normalize_short("-5 °C")
+    ('1·5 km', '1500', '−5 °c')
+    """
+    return normalize_answer(_RANGE.sub("–", _MINUS.sub("−", _DECIMAL.sub("·", text))))
+
+
 def _spaced(text: str) -> str:
     """Return a text with spaces around each character of a script that has none between words, as MLQA's F1 does."""
     return text if text.isascii() else _UNSPACED.sub(r" \g<0> ", _HARAKAT.sub("", text))
@@ -85,8 +98,8 @@ def normalize_words(text: str) -> str:
 def without_marks(text: str) -> str:
     """Lower-case, put a space for every mark, squeeze white space; articles stay.
 
-    >>> without_marks("The U.S.A.")
-    'the u s a'
+    >>> without_marks("The U.S.A."), without_marks("1.5 km.")
+    ('the u s a', '1.5 km')
     """
     return " ".join(_NO_WORD.sub(" ", _spaced(text.lower())).split())
 
@@ -148,7 +161,7 @@ def stems(text: str) -> set[str]:
     >>> sorted(stems("Falcon's releases and cups of 2018"))
     ['2018', 'and', 'cup', 'falco', 'of', 'relea']
     """
-    found = re.findall(r"\w+", _GENITIVE.sub("", text.casefold()))
+    found = re.findall(r"\w+(?:·\w+)*", _GENITIVE.sub("", text.casefold()))  # as `normalize_short` joins figures
     return {word if word[0].isdigit() else _PLURAL.sub("", word[:_STEM]) for word in found}
 
 

@@ -15,16 +15,18 @@ from polyqa.metrics.text import (
     content_words,
     holds,
     is_kind,
-    normalize_answer,
+    normalize_short,
     sentences,
     several,
     split_title,
     without_marks,
     words,
 )
+from polyqa.programs.citation import unmarked
 from polyqa.reports.marks import sentence_of
 
 _NUMBER = re.compile(r"\W*(?:no\.?|number|option|the)?\s*(\d{1,2})(?:st|nd|rd|th)?\W*(?:one\W*)?", re.IGNORECASE)
+_DENIES = re.compile(r"\b(?:not|no|neither|nor|except|but|without|other than)\b|n['’]t\b", re.IGNORECASE)
 _OPENINGS = ("Which ", "What do you mean")
 _LINE = re.compile(r"\d{1,2}\. (\S.*)")
 _PREPOSITIONS = frozenset(
@@ -89,7 +91,7 @@ def clarification(
     """
     answers: dict[str, int] = {}
     for place, reading in enumerate(readings):
-        answers.setdefault(normalize_answer(reading.answer), place)
+        answers.setdefault(normalize_short(reading.answer), place)
     distinct = list(answers.values())
     if len(distinct) < 2:
         return None
@@ -107,15 +109,17 @@ def clarification(
 def choice_of(reply: str, asked: Clarification, readings: Sequence[Interpretation] = ()) -> int | None:
     """Return the place of the reading that a reply chooses: by its number, or by words of one choice alone.
 
-    A reply is such as ``2``, ``the second one`` or ``the ship``; ``None`` if it names no choice, or several as well.
-    All ``readings`` that the question back was made of help, if they are known.
+    A reply is such as ``2``, ``the second one`` or ``the ship``; ``None`` if it names no choice, or several as well,
+    or says what is not meant. All ``readings`` that the question back was made of help, if they are known.
     """
-    if number := _NUMBER.fullmatch(reply.strip()):
-        at = int(number[1]) - 1
-        return asked.readings[at] if 0 <= at < len(asked.choices) else None
     exact = [choice.casefold() for choice in asked.choices]
     if reply.strip().casefold() in exact:
         return asked.readings[exact.index(reply.strip().casefold())]
+    if number := _NUMBER.fullmatch(reply.strip()):
+        at = int(number[1]) - 1
+        return asked.readings[at] if 0 <= at < len(asked.choices) else None
+    if _DENIES.search(reply):
+        return None
     said = [word for word in map(str.lower, words(reply)) if word not in ("the", "one", "please")]
     if len(said) == 1 and said[0] in ORDINALS[: len(asked.choices)]:
         return asked.readings[ORDINALS.index(said[0])]
@@ -142,8 +146,8 @@ def answer_of(
     told = [
         sentence.text
         for sentence in sentences(answer)
-        if any(holds(sentence.text, part, without_marks) for part in own)
-        and not any(holds(sentence.text, part, without_marks) for part in rest)
+        if any(holds(unmarked(sentence.text), part, without_marks) for part in own)
+        and not any(holds(unmarked(sentence.text), part, without_marks) for part in rest)
     ]
     if told:
         return " ".join(told)

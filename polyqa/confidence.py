@@ -8,7 +8,7 @@ from math import exp
 from polyqa.base.values import Interpretation, Passage
 from polyqa.extractive.answer_kinds import asks_yes_or_no
 from polyqa.metrics.agreement import says
-from polyqa.metrics.text import content_words, holds, names_and_numbers, normalize_answer, several, stems, without_marks
+from polyqa.metrics.text import content_words, holds, names_and_numbers, normalize_short, several, stems, without_marks
 from polyqa.models import SpanReader
 from polyqa.models.spans import Reading
 
@@ -111,12 +111,17 @@ def _stands(answer: str, text: str) -> bool:
 
 
 def _margin(answer: str, reading: Reading) -> float:
-    wanted = [normalize_answer(part) for part in (several(answer) or [answer])]
+    wanted = [normalize_short(part) for part in (several(answer) or [answer])]
     for span in reading.spans:
-        text = normalize_answer(span.text)
-        if text and any(text in answer or answer in text for answer in wanted if answer):
+        text = normalize_short(span.text)
+        if text and any(_within(text, answer) or _within(answer, text) for answer in wanted if answer):
             return span.score - reading.null_score
     return reading.spans[-1].score - reading.null_score if reading.spans else _LEAST_MARGIN
+
+
+def _within(part: str, text: str) -> bool:
+    """Return whether a text has a part, and not a figure of it only a piece of one: "5 km" in "1.5 km"."""
+    return part in text and re.search(rf"(?<![\d·−]){re.escape(part)}(?!·?\d)", text) is not None
 
 
 def missing(question: str, text: str) -> int:

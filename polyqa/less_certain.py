@@ -13,7 +13,7 @@ from polyqa.extractive.planted import as_evidence
 from polyqa.extractive.prompt import PromptPassage
 from polyqa.metrics.agreement import says
 from polyqa.metrics.text import Sentence, holds, sentences, several, without_marks
-from polyqa.programs.citation import LESS_CERTAIN, has_marks, with_marks
+from polyqa.programs.citation import LESS_CERTAIN, has_marks, unmarked, with_marks
 from polyqa.reports.marks import sentence_of
 
 _SHARE = 0.5  # of the surest reading's confidence
@@ -114,10 +114,11 @@ class _LongAnswer:
         self.parts = [_Part(gap, part, self._tells(part)) for gap, part in parts[self.opened :]]
 
     def _tells(self, text: str) -> set[int]:
+        told = unmarked(text)
         return {
             place
             for place, reading in enumerate(self.readings)
-            if any(holds(text, one, without_marks) for one in several(reading.answer))
+            if any(holds(told, one, without_marks) for one in several(reading.answer))
         }
 
     def staying(self, doubted: Sequence[int]) -> list[int]:
@@ -203,7 +204,7 @@ class _LongAnswer:
         added: list[_Part] = []
         for place in staying:
             answer = self.readings[place].answer
-            told = (place in part.tells or says(part.text, answer) for part in [*said, *added])
+            told = (place in part.tells or says(unmarked(part.text), answer) for part in [*said, *added])
             if (nothing or place in sure) and not any(told) and place not in self._tells(self.less):
                 text = self._evidence(place) or ("" if said else statement(self.readings[place]))
                 added += [_Part(gap, text, self._tells(text))] * bool(text)

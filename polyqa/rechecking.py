@@ -21,7 +21,7 @@ from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.records import column_scores
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.statistics import Difference, Estimate, Scores, compare
-from polyqa.evaluation.verdicts import LITTLE
+from polyqa.evaluation.verdicts import FEW, LITTLE
 from polyqa.lm.adapter import adapter_name
 from polyqa.lm.assigned import names_of, own_lms, sampling
 from polyqa.metrics.gold import Question
@@ -55,6 +55,8 @@ class Rechecked:
         answered now, or another reader scored.
     changed
         In words what else differs from what the card says; empty if nothing does.
+    failed_then
+        How many questions failed when the card's figure was made.
     """
 
     name: str
@@ -66,15 +68,19 @@ class Rechecked:
     change: Difference | None
     gain: Difference | None
     changed: str
+    failed_then: int = 0
 
     @property
     def outcome(self) -> Outcome:
-        """``holds`` if less than a point is surely the most that was lost, ``lost`` if surely something was lost."""
-        if self.run.failed > MOST_FAILED * len(self.run.records):
+        """``holds`` if less than a point is surely the most that was lost, ``lost`` if surely something was lost.
+
+        A few questions that stayed as they were show neither, see `verdicts.FEW`, unless nothing at all has changed.
+        """
+        if max(self.failed_then, self.run.failed) > MOST_FAILED * len(self.run.records):
             return "cannot be told"
         if self.change is None:
             return "holds" if abs(self.now.value - self.then.value) < _SAME else "cannot be told"
-        if self.change.low > -LITTLE:
+        if self.change.sign > 0 or (self.change.low > -LITTLE and (self.change.n >= FEW or not self.changed)):
             return "holds"
         return "lost" if self.change.sign < 0 else "cannot be told"
 
@@ -94,8 +100,8 @@ class Rechecked:
         else:
             then = f"{column.label} {self.then} → {self.now}"
             evidence = f"{then} on {n}, not in pairs, as it keeps no scores of its questions"
-        if self.run.failed:
-            evidence += f", {self.run.failed} failed"
+        if self.run.failed or self.failed_then:
+            evidence += f", {self.failed_then} failed then and {self.run.failed} now"
         changed = f"changed since: {self.changed}" if self.changed else "nothing that its card names has changed"
         gain = "" if self.gain is None else f" Against the uncompiled program then: {self.gain}."
         return f"{told}: {evidence}; {changed}.{gain}"
@@ -182,6 +188,7 @@ def recheck(
         change=compare(column, _arrays(kept, "after", column.scores), now) if kept else None,
         gain=compare(column, _arrays(kept, "before", column.scores), now) if kept and same_model else None,
         changed=differences(*({name: pair[side] for name, pair in changed.items()} for side in (0, 1))),
+        failed_then=gain.failed_after,
     )
 
 

@@ -1,6 +1,7 @@
 """Starts the server: who may ask, how much at once, threads bounded, a stop that finishes what runs."""
 
 import os
+import re
 import socket
 from collections.abc import Callable
 
@@ -30,9 +31,10 @@ def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), o
             f"--host {host} lets other machines ask: set a token for them, POLYQA_TOKEN or --token, such as "
             '`export POLYQA_TOKEN=$(python -c "import secrets; print(secrets.token_urlsafe())")`.'
         )
-    if token is not None and (len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable()):
+    if token is not None and not re.fullmatch(rf"[!-~]{{{SHORTEST_TOKEN},}}", token):
         raise PolyqaError(
-            f"A token has at least {SHORTEST_TOKEN} characters, all of them ASCII; a shorter one can be guessed."
+            f"A token has at least {SHORTEST_TOKEN} characters, all of them ASCII and none a space; a shorter one can "
+            "be guessed."
         )
     for origin in origins:
         scheme, _, rest = origin.partition("://")

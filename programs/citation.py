@@ -98,6 +98,15 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
     return marked
 
 
+def unmarked(text: str) -> str:
+    """Return a text without its marks: a figure in one is no answer.
+
+    >>> unmarked("It has 14 moons [2].")
+    'It has 14 moons .'
+    """
+    return _MARK.sub("", text)
+
+
 def has_marks(answer: str, passages: Sequence[Passage]) -> bool:
     """Return whether an answer names its sources itself, by marks that are not of a passage's footnotes."""
     return any(not _stands(mark, passages) for mark in _MARK.finditer(answer))

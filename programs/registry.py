@@ -122,7 +122,7 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "answers from each passage on its own, keeps what its critiques rate best",
             "Asai et al. 2024, prompted; baseline of DIVA",
             "https://arxiv.org/abs/2310.11511",
-            "at most 2 K",
+            "at most 2 K + 1",
             "medium",
         ),
         "madam-rag": Entry(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from polyqa.base.values import Interpretation
-from polyqa.metrics.text import normalize_answer, several
+from polyqa.metrics.text import normalize_answer, normalize_short, several
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -88,7 +88,7 @@ class _Content:
 
 
 def _content(reading: Interpretation) -> _Content:
-    answers = frozenset(map(normalize_answer, several(reading.answer))) - {""}
+    answers = frozenset(map(normalize_short, several(reading.answer))) - {""}
     return _Content(normalize_answer(reading.question), answers)
 
 

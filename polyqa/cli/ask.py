@@ -14,7 +14,7 @@ from polyqa.base.errors import PolyqaError
 
 from . import options
 from .answers import Picked, show_result, show_why
-from .display import console, show_json
+from .display import console, show_json, typed
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -121,7 +121,11 @@ def ask_command(
         if question is None:
             from .session import answer_lines, converse
 
+            if plot is not None:
+                raise PolyqaError("--plot draws how one question was answered: give a question, too.")
             if sys.stdin.isatty() and not as_json:
+                if show_prompts:
+                    raise PolyqaError("--show-prompts goes with a question; at the prompt, :why shows them.")
                 converse(choice)
                 return
             if isinstance(sys.stdin, TextIOWrapper):
@@ -173,9 +177,9 @@ def _drawn(answering: Answering, question: str, plot: Path) -> "Result":
 
 
 def chosen(result: "Result") -> "Result":
-    """Ask which reading is meant until one is; an empty line leaves the question back as it is."""
+    """Ask which reading is meant until one is; an empty line, or the input's end, leaves the question as it is."""
     say(result.answer)
-    while reply := typer.prompt("", default="", show_default=False, prompt_suffix="> ").strip():
+    while reply := typed():
         try:
             return result.choose(reply)
         except PolyqaError as error:

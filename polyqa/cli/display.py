@@ -35,12 +35,30 @@ def confirming(yes: bool) -> Callable[[object], bool]:
 def asked(question: str) -> bool:
     """Return the user's yes or no; where nobody can give one, as in a script, a `PolyqaError` names ``--yes``."""
     try:
-        return typer.confirm(question, err=True)
+        with _typing():
+            return typer.confirm(question, err=True)
+    except EOFError as error:
+        say("", err=True)  # the question's line ends
+        raise PolyqaError(f"“{question}” has no answer, as the input ended: say --yes.") from error
+
+
+def typed() -> str:
+    """Return the line that is typed at a prompt, empty at the input's end."""
+    try:
+        with _typing():
+            return str(typer.prompt("", default="", show_default=False, prompt_suffix="> ")).strip()
+    except EOFError:
+        say("")
+        return ""
+
+
+@contextmanager
+def _typing() -> Iterator[None]:
+    """Raise what ended the input, the Ctrl-C of everywhere else or its end; Typer makes one error of both."""
+    try:
+        yield
     except typer.Abort as error:
-        if isinstance(error.__context__, EOFError):
-            say("", err=True)  # the question's line ends
-            raise PolyqaError(f"“{question}” has no answer, as the input ended: say --yes.") from error
-        raise
+        raise (EOFError if isinstance(error.__context__, EOFError) else KeyboardInterrupt) from error
 
 
 @contextmanager

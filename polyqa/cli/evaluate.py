@@ -23,6 +23,11 @@ _NOT_WITH_RECHECK = (
     "engine", "workers", "address",
 )  # fmt: skip
 
+_NOT_WITH_ANSWERS = (
+    "program", "index", "where", "passages", "sets", "own_documents", "lm", "helper_lm", "threads", "engine", "workers",
+    "address",
+)  # fmt: skip
+
 
 @options.takes_language_models("prompt_lm")
 def evaluate_command(
@@ -93,13 +98,15 @@ def evaluate_command(
     if recheck:
         if program is None:
             raise PolyqaError("--recheck scores a compiled program again: name it with --program.")
-        if others := options.given(context, *_NOT_WITH_RECHECK):
+        if others := options.given(context, *_NOT_WITH_RECHECK, *(() if name else ("runs",))):
             raise PolyqaError(f"--recheck runs {program} as its card says: leave out {', '.join(others)}.")
         from polyqa.rechecking import recheck as scored_again
 
         scorer = models.models(reader=reader)
         with at_work(mlflow):
-            found = scored_again(program, questions, models=scorer, index=index, folder=kept, threads=threads)
+            # A compiled program has its own index: one of polyqa.toml is for questions to others.
+            named = index if options.given(context, "index") else None
+            found = scored_again(program, questions, models=scorer, index=named, folder=kept, threads=threads)
         if as_json:
             show_json(found.to_dict())
         else:
@@ -110,7 +117,7 @@ def evaluate_command(
     asked = Questions(source, format=format, split=split, limit=limit, seed=seed, own_documents=own_documents)
     scoring: dict[str, Any] = {"reader": reader, "judge": None if judge == "none" else judge}
     if answers is not None:
-        if given := options.given(context, "program", "index", "passages", "sets"):
+        if given := options.given(context, *_NOT_WITH_ANSWERS):
             raise PolyqaError(f"A file of answers is scored, and nothing is run: leave out {', '.join(given)}.")
         run = _scored(answers, asked, kept, alce=alce, **scoring)
         _show(run, as_json)
@@ -158,8 +165,9 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
     loaded = questions.loaded
     assert loaded is not None  # questions of a name or a file
     say(str(loaded), err=True)
-    found = {id: output for id, output in found.items() if id not in loaded.left_out}
-    records = score_outputs(found, loaded.questions, make_scorer(Models(**scoring), alce=alce))
+    unasked = loaded.left_out | ({one.id for one in loaded.questions} - {one.id for one in questions.asked})
+    found = {id: output for id, output in found.items() if id not in unasked}
+    records = score_outputs(found, questions.asked, make_scorer(Models(**scoring), alce=alce))
     run = Run(folder or answers.with_suffix(""), None, records)
     if folder is not None:
         require_no_links(folder)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 
 from . import completion, options
@@ -37,8 +38,12 @@ _GUARD = "Who may ask"
 _WITHOUT = (*SET_BY_LM_SET, "prompt_lm")
 
 
+_OF_HTTP = ("host", "port", "token", "allow_host", "allow_origin", "at_once", "seconds")
+
+
 @options.takes_language_models(*_WITHOUT)
 def serve_command(
+    context: typer.Context,
     host: Annotated[
         str, typer.Option(metavar="HOST", help="Address to listen on.", rich_help_panel=_GUARD)
     ] = "127.0.0.1",
@@ -106,6 +111,8 @@ def serve_command(
     questions that are being answered.
     """
     if mcp:
+        if others := options.given(context, *_OF_HTTP):
+            raise PolyqaError(f"--mcp serves standard input and output only: leave out {', '.join(others)}.")
         needs("mcp", extra="mcp", for_="polyqa serve --mcp")
     else:
         needs("fastapi", extra="serve", for_="polyqa serve")

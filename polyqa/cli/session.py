@@ -118,8 +118,9 @@ class _Session:
             return last.alone(number - 1)
         self.last = None
         result = self.answering.ask(line)
-        self.last = chosen(result) if result.asked_back else result
-        self.asked = self.answering
+        self.last, self.asked = result, self.answering  # stays if Ctrl-C ends the choice
+        if result.asked_back:
+            self.last = chosen(result)
         return self.last
 
     def _do(self, command: str, value: str) -> None:

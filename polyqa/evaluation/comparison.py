@@ -8,6 +8,7 @@ import numpy as np
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
+from polyqa.base.text import counted
 from polyqa.evaluation.statistics import Difference, Scores, compare
 
 from .columns import COLUMNS
@@ -36,7 +37,7 @@ class Comparison:
         The headline metric per ambiguity type, and per number of gold readings.
     cautions
         Why some figures do not compare: the runs have different readers, judges or indexes, or it is not
-        known which they had.
+        known which they had; and how many questions failed.
     """
 
     a: str
@@ -123,7 +124,7 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None) -> Comparison:
         a=a.name,
         b=b.name,
         n=len(pairs),
-        cautions=_cautions(a, b),
+        cautions=[*_cautions(a, b), *_failures(a, b, pairs)],
         only_a=len(a.records) - len(pairs),
         only_b=len(b.records) - len(pairs),
         metrics=metrics,
@@ -152,6 +153,15 @@ def _groups(name: str, scores: tuple[Scores, Scores], keys: Sequence[Any]) -> di
             a, b = ([values[of_group] for values in side] for side in scores)
             differences[str(key)] = compare(COLUMNS[name], a, b)
     return {key: difference for key, difference in differences.items() if difference is not None}
+
+
+def _failures(a: Run, b: Run, pairs: Sequence[tuple[Record, Record]]) -> list[str]:
+    failed = [sum(pair[side].error is not None for pair in pairs) for side in (0, 1)]
+    return [
+        f"{run.name}: {count} of {counted(len(pairs), 'question')} failed; these score as empty answers."
+        for run, count in zip((a, b), failed, strict=True)
+        if count
+    ]
 
 
 _MATTERS = {

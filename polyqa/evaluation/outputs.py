@@ -1,7 +1,7 @@
 """Reads what other systems answered, in the usual formats, so that it can be scored the same way."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -164,7 +164,7 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
         By question id.
     questions
         A question without an output is recorded as failed, and so is one on which the judge fails; both score
-        as an empty answer.
+        as an empty answer. What no output has is not scored: readings, or questions of them.
 
     Raises
     ------
@@ -179,6 +179,7 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
         )
     short = all(output.answer is None for output in outputs.values())
     given = [_given(outputs.get(question.id), short) for question in questions]
+    unscored = _unscored(outputs.values())
     records: list[Record] = []
     judged: list[Scored] = []
     for question, output, scores in zip(questions, given, scorer.score_each(questions, given), strict=True):
@@ -187,12 +188,24 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
             _give_up_early(judged)
         if isinstance(scores, JudgeError):
             nothing = _given(None, short)
-            empty = scorer.score([question], [nothing])[0]
+            empty = _kept(scorer.score([question], [nothing])[0], unscored)
             records.append(Record.of(question, nothing, scores=empty, error=Failure.of(scores)))
         else:
             missing = None if question.id in outputs else Failure(kind="Missing", message="there is no output for it")
-            records.append(Record.of(question, output, scores=scores, error=missing))
+            records.append(Record.of(question, output, scores=_kept(scores, unscored), error=missing))
     return records
+
+
+def _unscored(outputs: Iterable[Output]) -> Collection[str]:
+    """Return the scores that would be 0 for a system only because it gives no readings, or no questions of them."""
+    readings = [one for output in outputs for one in output.interpretations]
+    if not readings:
+        return ("readings", "f1_answer", "answer_f1", "edit_f1")
+    return () if any(one.question for one in readings) else ("edit_f1",)
+
+
+def _kept(scores: Mapping[str, float], unscored: Collection[str]) -> dict[str, float]:
+    return {name: value for name, value in scores.items() if name not in unscored}
 
 
 def _give_up_early(judged: Sequence[Scored]) -> None:

@@ -50,7 +50,7 @@ class Record(BaseModel):
     scores
         By name, see `scoring.Scorer.score`. A failed question scores as an empty answer does.
     calls, input_tokens, output_tokens, seconds
-        What it took.
+        What it took; ``None`` where that is not known, as of another system.
     cached
         How many of the calls a cache answered: their tokens and seconds are not known.
     error
@@ -70,10 +70,10 @@ class Record(BaseModel):
     sources: tuple[Sources, ...] = ()
     extra: dict[str, Any] = Field(default_factory=dict)
     scores: dict[str, float] = Field(default_factory=dict)
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    seconds: float = 0.0
+    calls: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    seconds: float | None = None
     cached: int = 0
     error: Failure | None = None
 
@@ -98,7 +98,8 @@ class Record(BaseModel):
         if name == "failed":
             return float(self.error is not None)
         if name == "calls" or (name in _TOOK and not self.cached):
-            return float(getattr(self, name))
+            took = getattr(self, name)
+            return float("nan") if took is None else float(took)
         return self.scores.get(name, float("nan"))
 
 

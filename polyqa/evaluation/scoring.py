@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isnan
+from statistics import fmean
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Interpretation, Passage, Sources
@@ -82,8 +83,8 @@ class Scorer:
             interpretation's answer, or of the answer if there is none) if the question is plain;
             ``mrecall@5`` and ``answer_coverage@5`` of the given passages by STR-EM's match, 0 for a system that
             retrieved and gives none; parts and wholes of the grounded ratios, ``sufficient``;
-            ``strict_exact_match``, ``wrong_told``, ``noise_cited`` and ``conflicts_shown`` of a question with documents
-            or wrong answers.
+            ``strict_exact_match`` and ``conflicts_shown`` of a question with documents or wrong answers,
+            ``noise_cited`` of one with documents, ``wrong_told`` of one with wrong answers.
 
         Raises
         ------
@@ -147,16 +148,16 @@ def _by_name(score: LongFormScore) -> dict[str, float]:
 
 def _short_form(question: Question, output: Output) -> dict[str, float]:
     found = output.interpretations
-    short = short_answers(found)
     scores = {"readings": float(len(found)), "f1_answer": f1_of_readings(found, question)}
-    own = answer_f1(short, question.answers)
+    # Readings weigh the mean of a corpus: one that lists several answers counts once, with their mean.
+    own = [fmean(answer_f1(short_answers([one]), question.answers)) for one in found]
     if own:
-        scores["answer_f1"] = sum(own) / len(own)
+        scores["answer_f1"] = fmean(own)
     if all(len(readings) > 1 for readings in question.annotations):
         scores["edit_f1"] = edit_f1(question.question, found, question.annotations)
     if len(question.readings) == 1:
         scores["exact_match"] = exact_match(
-            short[0] if short else output.answer or "", question.readings[0].short_answers
+            found[0].answer if found else output.answer or "", question.readings[0].short_answers
         )
     return scores
 
@@ -169,9 +170,10 @@ def _conflicting(question: Question, output: Output) -> dict[str, float]:
     pids = [one.pid for one in found if one.pid]
     scores = {
         "strict_exact_match": strict_exact_match(told, answers, wrong),
-        "noise_cited": noise_cited(pids, question.documents),
         "conflicts_shown": conflicts_shown(found, output.sources, answers, wrong),
     }
+    if question.documents:
+        scores["noise_cited"] = noise_cited(pids, question.documents)
     if wrong:
         scores["wrong_told"] = len(wrong_answers_told(told, answers, wrong)) / len(wrong)
     return {name: value for name, value in scores.items() if not isnan(value)}

@@ -50,7 +50,7 @@ def _table_of(runs: Sequence[Run], columns: Sequence[str]) -> str:
 
 def _set_of(run: Run) -> str:
     """Return what a run's questions are called; the fingerprint is left out."""
-    return run.settings.questions.partition(" (")[0] if run.settings else f"the questions of {run.name}"
+    return run.settings.questions.rpartition(" (")[0] if run.settings else f"the questions of {run.name}"
 
 
 def _notes(runs: Sequence[Run]) -> Iterable[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, takewhile
 
-from polyqa.metrics.text import holds, normalize_words, sentence_at
+from polyqa.metrics.text import holds, normalize_short, normalize_words, sentence_at
 from polyqa.models import Encoder, Reader, Span, Writer
 
 from .answer_kinds import answer_kind, fits_kind
@@ -95,7 +95,7 @@ def best_support(question: str, passages: Sequence[PromptPassage], models: Model
 
 def same_answer(left: str, right: str) -> bool:
     """Return whether one of two answers holds the other."""
-    return holds(left, right) or holds(right, left)
+    return holds(left, right, normalize_short) or holds(right, left, normalize_short)
 
 
 def says_something(answer: str, question: str) -> bool:

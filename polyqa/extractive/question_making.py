@@ -48,8 +48,8 @@ def generate_question(prompt: Prompt, models: Models) -> dict[str, object]:
 
 def written_questions(passage: PromptPassage, spans: Sequence[str], writer: Writer) -> dict[str, Written]:
     """Return what the writer asks for spans of a passage, where it is sure of a well-formed question about a name."""
-    places = {span: passage.text.find(span) for span in spans}
-    found = {span: Task(passage.text, at, at + len(span), passage.title) for span, at in places.items() if at >= 0}
+    places = {span: re.search(rf"(?<!\w){re.escape(span)}(?!\w)", passage.text) for span in spans}
+    found = {span: Task(passage.text, *at.span(), passage.title) for span, at in places.items() if at}
     written = dict(zip(found, writer.write(list(found.values())), strict=True))
     return {
         span: one

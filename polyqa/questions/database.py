@@ -199,6 +199,10 @@ class QuestionDatabase(Shared):
             raise PolyqaError(f"The questions at {self.path} have changed since they were opened; open them again.")
 
 
+class NoDatabaseError(PolyqaError):
+    """An index has no database of questions, which a program needs."""
+
+
 def _damaged(path: Path) -> str:
     return (
         f"The database of questions at {path} is damaged or of another version, build it again "
@@ -209,7 +213,7 @@ def _damaged(path: Path) -> str:
 def _read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not path.is_file():
-        raise PolyqaError(
+        raise NoDatabaseError(
             f"There is no database of questions at {folder}. Build one with `polyqa questions build --index NAME`."
         )
     with _reading(path):

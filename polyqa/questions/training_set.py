@@ -317,7 +317,8 @@ class _Builder:
         confirmed = _confirmed(readings, self._corpus, self._reader)
         if len({normalize_answer(reading.short_answers[0]) for reading in confirmed}) < 2:
             return False
-        if any(_same_readings(confirmed, other.readings) for other in self._ambiguous.values()):
+        asked = normalize_answer(text)
+        if asked in self._ambiguous or any(_same_readings(confirmed, one.readings) for one in self._ambiguous.values()):
             self._drop("asks what another ambiguous question asks", *readings)
             return True
         self._drop(_UNCONFIRMED, *(reading for reading in readings if reading not in confirmed))
@@ -327,7 +328,7 @@ class _Builder:
             "time": "It does not say for which time.",
             "location": "It does not say for which place.",
         }
-        self._ambiguous[normalize_answer(text)] = self._question(text, confirmed, kind, reasons[kind])
+        self._ambiguous[asked] = self._question(text, confirmed, kind, reasons[kind])
         return True
 
     def finished(self, plain: Sequence[Reading], seed: int) -> TrainingSet:

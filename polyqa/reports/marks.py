@@ -8,7 +8,7 @@ from polyqa.metrics.text import SIGNS, UNSPACED, sentence_at, several, without_m
 _MARK = re.compile(r"\[\d{1,4}(?:, ?\d{1,4})*\]")
 _NUMBER = re.compile(r"\d+")
 # A word of `without_marks`, which puts spaces around characters of scripts that have none between words.
-_WORD = re.compile(rf"{UNSPACED}|(?:(?!{UNSPACED})[\w{SIGNS}])+")
+_WORD = re.compile(rf"{UNSPACED}|(?:(?!{UNSPACED})(?:[\w{SIGNS}]|(?<=\d)[.,](?=\d)))+")
 _MOST = 1_500
 _BEFORE = 300
 

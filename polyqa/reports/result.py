@@ -152,7 +152,12 @@ def cautions(result: "Result") -> list[str]:
 
 def read_otherwise(respelled: Mapping[str, str]) -> list[str]:
     """Return what is said of misspelt words, a line each."""
-    return [f"“{typed}” stands nowhere in the corpus; read as “{word}”." for typed, word in respelled.items()]
+    return [f"“{typed}” stands {_looked_for(typed)}; read as “{word}”." for typed, word in respelled.items()]
+
+
+def _looked_for(typed: str) -> str:
+    """Return where a word stands nowhere; a date is looked for only in what is found for the question."""
+    return "in no passage found" if any(map(str.isdigit, typed)) else "nowhere in the corpus"
 
 
 def _sourced(result: "Result") -> str:

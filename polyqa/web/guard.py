@@ -74,7 +74,8 @@ class Guarded:
             self._with_token,
             allow_origins=guard.origins,
             allow_methods=("GET", "POST"),
-            allow_headers=("authorization", "content-type"),
+            allow_headers=("*",),  # clients add their own, such as OpenAI's x-stainless-…; origins are listed
+            expose_headers=("retry-after", "x-request-id"),
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -20,6 +20,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.language_models import LOCAL
 from polyqa.lm.recorder import listening
+from polyqa.questions.database import NoDatabaseError
 from polyqa.watching import Tokens, Watch
 
 from .answered import answered, sentence_events
@@ -188,7 +189,14 @@ class Service:
         self, asked: ClientQuestion, queue: asyncio.Queue[Event | None], steps: list[Mapping[str, Any]]
     ) -> Result:
         lm = await asyncio.to_thread(self.shelf.language_model, asked.lm)
-        program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index, asked.where)
+        try:
+            program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index, asked.where)
+        except NoDatabaseError:  # its message names a path of the server
+            raise WebError(
+                "bad_request",
+                f"{asked.program} cannot answer over {asked.index}, which has no database of questions. Choose another "
+                "program, or have `polyqa questions build` run there.",
+            ) from None
         loop = asyncio.get_running_loop()
 
         def emit(name: str, data: Mapping[str, Any]) -> None:

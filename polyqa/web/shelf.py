@@ -1,13 +1,14 @@
 """What a server has loaded: programs over indexes, each once, shared by all who ask."""
 
 import threading
+import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import dspy
 
@@ -27,6 +28,7 @@ from .errors import WebError
 _SMALL = 20_000  # passages: names of a larger index would take seconds to find
 _SHARED = 6  # names that are listed
 _FILTERED = 64  # conditions whose passages are remembered, a byte each
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,12 @@ class Shelf:
         See `polyqa.load`.
     indexes
         Names or paths of the indexes that are offered, or opened ones, each under its folder's name; all that are in
-        the home of indexes if none is given. The first is the default; if none is given, the index that was built last,
-        and ``homonyms`` if there is no other.
+        the home of indexes if none is given, but for damaged ones, which a warning names. The first is the default; if
+        none is given, the index that was built last, and ``homonyms`` if there is no other.
     programs
         Names, or folders of compiled programs, that are offered; if none is given all programs, the shipped compiled
-        ones, and those in the folder ``compiled`` where the server was started. The first is the default, else
-        ``auto``.
+        ones, and those in the folder ``compiled`` where the server was started, but for those that cannot be read. The
+        first is the default, else ``auto``.
 
     Raises
     ------
@@ -75,12 +77,12 @@ class Shelf:
         self.lm = lm
         self.lms = [lm.model, *([LOCAL] if lm.model.partition("/")[0] != LOCAL and _local_is_there() else [])]
         self._helper_lm = helper_lm
-        opened = [open_index(index) for index in (indexes or index_names())]
+        opened = _each(open_index, indexes or index_names(), named=bool(indexes))
         if not opened:
             raise PolyqaError("There is no index to serve. Run `polyqa setup`, or name one with --index.")
         self.indexes = _by_name([(index.name, index) for index in opened], "indexes")
-        chosen = programs or [*PROGRAMS, *artifact_names(), *_made_here()]
-        self.programs = _by_name([(offered.name, offered) for offered in map(_offered, chosen)], "programs")
+        offered = _each(_offered, programs or [*PROGRAMS, *artifact_names(), *_made_here()], named=bool(programs))
+        self.programs = _by_name([(one.name, one) for one in offered], "programs")
         self.default_index = opened[0].name if indexes else _latest(opened).name
         self.default_program = default_program(lm) if not programs else next(iter(self.programs))
         self._loaded: dict[tuple[str, str], dspy.Module] = {}
@@ -149,6 +151,19 @@ class Shelf:
                 warm_up(program, self.lm)
                 self._loaded[key] = program
         return self._loaded[key]
+
+
+def _each(opened: Callable[[Any], _T], names: Iterable[str | Path | ColBERTIndex], *, named: bool) -> list[_T]:
+    """Return what is opened; what cannot be is left out with a warning, unless the user has named it."""
+    found: list[_T] = []
+    for name in names:
+        try:
+            found.append(opened(name))
+        except PolyqaError as error:
+            if named:
+                raise
+            warnings.warn(f"Not served: {error}", stacklevel=3)
+    return found
 
 
 def _latest(indexes: Sequence[ColBERTIndex]) -> ColBERTIndex:

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from harness import FAILURE, long_form, record, run_of
+from harness import FAILURE, long_form, record, run_of, settings_of
 
 from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.comparison import HEADLINE, Comparison, compare_runs, difference_in
@@ -106,6 +106,12 @@ def test_a_run_that_failed_altogether_loses() -> None:
     failed = run_of([one.model_copy(update={"scores": zero, "error": FAILURE}) for one in b.records], "b")
     assert compare_runs(a, failed).metrics["str_em"].b == 0.0
     assert compare_runs(a, failed).metrics["failed"].losses == 4
+
+
+def test_failures_are_told_where_both_runs_have_the_same() -> None:
+    records = [*long_form(3, lambda at: at / 3), record("q3", error=FAILURE)]
+    told = compare_runs(run_of(records, "a", settings_of(4)), run_of(records, "b", settings_of(4))).cautions
+    assert told == [f"{name}: 1 of 4 questions failed; these score as empty answers." for name in "ab"]
 
 
 def test_a_comparison_is_json_even_with_a_single_question() -> None:

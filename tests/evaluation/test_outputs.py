@@ -210,6 +210,20 @@ def test_our_own_predictions_get_the_same_scores_again(kind: str, scorer: Scorer
     assert repr(summarize(second)) == repr(summarize(first))  # equal, and NaN where NaN is
 
 
+@pytest.mark.parametrize(
+    ("given", "absent"),
+    [
+        (Output("It is blue."), {"f1_answer", "answer_f1", "edit_f1", "readings"}),
+        (Output(None, UNNAMED), {"edit_f1"}),
+        (Output("It is blue.", BLUE), set()),
+    ],
+)
+def test_what_no_output_has_is_not_scored(given: Output, absent: set[str], scorer: Scorer) -> None:
+    values = summarize(score_outputs({"q0": given}, questions(2), scorer))
+    assert {"f1_answer", "answer_f1", "edit_f1", "readings"} - values.keys() == absent
+    assert not {"calls", "input_tokens", "seconds"} & values.keys(), "what it took is not known"
+
+
 def test_a_failed_record_of_ours_stays_failed(tmp_path: Path) -> None:
     records: list[Record] = [record("a", answer="x"), record("b", error=FAILURE)]
     assert read(tmp_path, "".join(map(line_of, records))).keys() == {"a"}

@@ -88,6 +88,19 @@ def test_several_answers_of_a_reading_count_as_several(scorer: Scorer, answer: s
     assert (found["readings"], found["f1_answer"], found["answer_f1"]) == pytest.approx((1.0, f1, right))
 
 
+def test_a_reading_of_several_answers_weighs_as_one(scorer: Scorer) -> None:
+    several = [ANSWERS[0].model_copy(update={"answer": answer}) for answer in ("blue; red; pink; white", "grey")]
+    assert scores(scorer, BOTH, Output(None, several))["answer_f1"] == pytest.approx((1 / 4 + 1) / 2)
+    assert scores(scorer, PLAIN, Output(None, several))["exact_match"] == 0.0, "of the whole answer"
+
+
+def test_noise_is_scored_only_where_documents_came_with_the_question(scorer: Scorer) -> None:
+    cited = [one.model_copy(update={"pid": "1"}) for one in ANSWERS]
+    found = scores(scorer, replace(BOTH, wrong_answers=("green",)), Output(TEXT, cited, PASSAGES))
+    assert found["wrong_told"] == 0.0
+    assert "noise_cited" not in found
+
+
 def test_no_judge_is_needed(reader: Reader) -> None:
     assert scores(Scorer(reader), BOTH, Output(TEXT, ANSWERS, PASSAGES)).keys() & GROUNDED == set()
 

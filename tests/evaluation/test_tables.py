@@ -47,6 +47,14 @@ def test_runs_of_other_questions_stand_in_another_table() -> None:
     assert [row[0] for row in others[2:]] == ["other"]
     assert text.index("On 12:") < text.index("On the questions of other:")
     assert "On " not in runs_table([RUN, SAME], DEFAULT)
+    splits = [
+        run_of(RUN.records, split, settings_of(12, questions=f"q.json ({split}), 12 questions ({split}0)"))
+        for split in ("train", "dev")
+    ]
+    assert [f"On q.json ({split}), 12 questions:" in runs_table(splits, DEFAULT) for split in ("train", "dev")] == [
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -60,9 +68,9 @@ def test_columns_stand_as_asked_for_but_those_that_nobody_has(asked: list[str], 
 
 def test_the_notes_say_what_was_run_and_what_failed() -> None:
     text = runs_table([RUN, OTHER, run_of(RUN.records[:5], "half", settings_of(12, judge="J"))], DEFAULT)
-    assert "- mine|yours: told, 12; reader embedded, judge none, index none.\n" in text
+    assert "- mine|yours: told, 12 (4a0f); reader embedded, judge none, index none.\n" in text
     assert "- other: outputs of another system; 1 of 2 failed.\n" in text
-    assert "- half: told, 12; reader embedded, judge J, index none; not finished, 5 of 12 questions.\n" in text
+    assert "- half: told, 12 (4a0f); reader embedded, judge J, index none; not finished, 5 of 12 questions.\n" in text
 
 
 def test_a_single_question_has_a_figure_without_an_interval() -> None:

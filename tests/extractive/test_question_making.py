@@ -103,6 +103,14 @@ def test_written_questions_are_well_formed_and_stand_alone(question: str, kept: 
     assert list(found) == (["1902"] if kept else [])
 
 
+def test_a_number_is_asked_for_where_it_stands_alone() -> None:
+    text = "Built in 1945, the Harrow Bridge has 5 arches."
+    asked: list[Task] = []
+    writer = ScriptedWriter(lambda task: asked.append(task) or "How many arches has the Harrow Bridge?")  # type: ignore[func-returns-value]
+    written_questions(PromptPassage(1, "Harrow Bridge", text), ["5"], writer)  # type: ignore[arg-type]
+    assert [text[one.start : one.end + 7] for one in asked] == ["5 arches"]
+
+
 def test_the_embedded_writer_asks_for_what_it_is_given() -> None:
     text = "The bridge was designed by the architect Horace Jones and was opened on 30 June 1894."
     task = Task(text, text.index("Horace"), text.index("Jones") + 5, "Tower Bridge")

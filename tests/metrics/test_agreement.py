@@ -1,6 +1,6 @@
 import pytest
 
-from polyqa.metrics.agreement import agree, repeats
+from polyqa.metrics.agreement import agree, repeats, says
 
 
 @pytest.mark.parametrize(
@@ -30,11 +30,26 @@ from polyqa.metrics.agreement import agree, repeats
         ("Spider-Man", "spider man", True),
         ("png_free", "png_free_data", False),
         ("1 12", "11 2", False),
+        ("4 May 1902", "4 June 1902", False),
+        ("4 Sept 1902", "4 September 1902", True),
+        ("1.5 km", "15 km", False),
+        ("$1.2 million", "$12 million", False),
+        ("-5 °C", "5 °C", False),
+        ("1.500 men", "1500 men", True),
+        ("1990-1995", "1990–1995", True),
     ],
 )
 def test_answers_agree_in_words_and_numbers(answer: str, other: str, same: bool) -> None:
     assert agree(answer, [other]) is same
     assert agree(other, [answer]) is same
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "said"),
+    [("It is 1.5 km long.", "5 km", False), ("It is 1.5 km long.", "1.5 km", True), ("Of 1,500 men", "1500 men", True)],
+)
+def test_a_sentence_says_whole_figures(text: str, answer: str, said: bool) -> None:
+    assert says(text, answer) is said
 
 
 def test_one_of_several_is_enough() -> None:

@@ -176,7 +176,11 @@ CASES = {
         {"predictions": ANSWERED, "references": SETS},
         lambda _: {"f1_answer": mean(f1_answer, ANSWERED, SETS)},
     ),
-    "EDIT-F1": Case(modules.EditF1, REWRITTEN, lambda _: {"edit_f1": mean(edit_f1, ASKED, FOUND, ANNOTATIONS)}),
+    "EDIT-F1": Case(
+        modules.EditF1,
+        REWRITTEN,  # an annotator of the others gave a single reading
+        lambda _: {"edit_f1": mean(edit_f1, ASKED[:1], FOUND[:1], ANNOTATIONS[:1])},
+    ),
     "Answer-F1": Case(
         modules.AnswerF1,
         {"predictions": ANSWERED, "references": ANSWERS},

@@ -30,6 +30,19 @@ def official_medians(scores: Sequence[Score]) -> list[float]:
     return medians
 
 
+@pytest.mark.parametrize(
+    ("text", "reference", "f1"),
+    [
+        ("Фильм вышел в 1997 году.", "Фильм вышел в 1997 году.", 1.0),
+        ("Пчёлы не спят с 1997.", "Фильм вышел в 1997 году.", 0.2),
+        ("电影于年底上映", "电影于年底上映", 1.0),
+        ("", "Фильм вышел.", 0.0),
+    ],
+)
+def test_words_of_other_scripts_are_compared(text: str, reference: str, f1: float) -> None:
+    assert rouge_l(text, [reference]) == pytest.approx(f1, abs=0.03)
+
+
 def test_the_corpus_mean_lies_near_the_official_median() -> None:
     references = [
         [Score(*(item[f"rougeLsum_ref{number}"][name] for name in "prf")) for number in (1, 2)]

@@ -96,6 +96,10 @@ def test_one_answer_is_nothing_to_choose_from(readings: tuple[tuple[str, str, st
         ("4", None),
         ("0", None),
         ("all of them", None),
+        ("not the 1997 film", None),
+        ("anything but the musical", None),
+        ("other than RMS", None),
+        ("it isn’t the ship", None),
         ("Who directed the 1997 film?", None),
         ("What is the capital of Mongolia?", None),
         ("", None),
@@ -116,6 +120,16 @@ def test_a_choice_in_its_own_words_is_that_choice() -> None:
     )
     for at, choice in enumerate(asked.choices):
         assert choice_of(choice.upper(), asked, readings) == choice_of(choice, asked) == at
+
+
+def test_a_choice_that_is_a_number_is_meant_by_it() -> None:
+    asked = Clarification("Which Terra", ("2", "1"), (0, 1))
+    assert [choice_of(reply, asked) for reply in ("2", "1", "no. 1")] == [0, 1, 0]
+
+
+def test_figures_that_differ_in_a_point_are_two_choices() -> None:
+    asked, _ = made("How long is it?", ("Old Bridge", "The old?", "1.5 km"), ("New Bridge", "The new?", "15 km"))
+    assert asked.choices == ("Old Bridge", "New Bridge")
 
 
 def test_an_ordinal_within_a_choice_is_no_number() -> None:
@@ -148,3 +162,9 @@ def test_the_sentences_that_tell_one_reading_alone_answer_it() -> None:
     assert answer_of(film, [ship], passages, both) == "The film came out on 1 November 1997."
     assert answer_of(ship, [film], passages, both) == "She was launched on 31 May 1911."
     assert answer_of(ship, [film], [], both) == "When did the ship come out? 31 May 1911"
+
+
+def test_the_number_of_a_source_answers_nothing() -> None:
+    mars = Interpretation(question="How many moons has Mars?", answer="2")
+    uranus = Interpretation(question="How many moons has Uranus?", answer="27")
+    assert answer_of(mars, [uranus], [], "Uranus was found in 1781 [2]. Mars has 2 [3].") == "Mars has 2 [3]."

@@ -42,6 +42,13 @@ def test_an_answer_that_its_passage_does_not_have_is_hardly_sure(reader: Reader)
     assert confidence(WHEN, [reading(WHEN, one) for one in said], [FILM], reader) == [None, None, UNSEEN, UNSEEN]
 
 
+def test_a_piece_of_a_figure_is_no_answer(reader: Reader) -> None:
+    bridge = Passage(pid="film", title="Old Bridge", text="The Old Bridge is 1.5 km long.")
+    asked = "How long is the Old Bridge?"
+    whole, piece = confidence(asked, [reading(asked, answer) for answer in ("1.5 km", "5 km")], [bridge], reader)
+    assert piece == UNSEEN < whole
+
+
 def test_of_a_yes_the_words_of_the_question_speak(reader: Reader) -> None:
     asked = "Did Solaris come out on 20 March 1972?"
     yes, no, cited_nowhere, other = confidence(

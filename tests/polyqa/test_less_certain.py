@@ -313,6 +313,19 @@ def test_a_sure_reading_that_the_answer_forgets_is_told_by_its_passage(told: str
     assert told_apart("Who directed Titanic?", told, readings, [], passages, sure=[0, 1, 2]) == (expected, [0, 1, 2])
 
 
+def test_the_number_of_a_source_tells_no_reading() -> None:
+    passages = [
+        Passage(pid="a", title="Uranus", text="Uranus has 27 moons."),
+        Passage(pid="b", title="Mars", text="Mars has 2 moons."),
+    ]
+    readings = [
+        Interpretation(question=f"How many moons has {one.title}?", answer=answer, pid=one.pid)
+        for one, answer in zip(passages, ("27", "2"), strict=True)
+    ]
+    told, _ = told_apart("How many moons?", "Uranus has 27 moons [1][2].", readings, [], passages, sure=[0, 1])
+    assert told == "Uranus has 27 moons [1][2]. Mars has 2 moons [2]."
+
+
 def test_what_no_passage_says_is_told_if_nothing_is_left() -> None:
     unseen = CAMERON.model_copy(update={"answer": "J. Cameron"})
     told = told_apart("Who directed Titanic?", "Jean Negulesco did.", [unseen, NEGULESCO], [1], [FILM, OLDER], [1])

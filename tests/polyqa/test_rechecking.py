@@ -96,6 +96,21 @@ def test_what_is_worse_is_lost_and_what_changed_is_told(artifact: Path, runs: Pa
     assert "language model was openai/other, is polyqa/extractive" in found.verdict
 
 
+def test_a_few_questions_that_stay_do_not_show_that_another_model_holds(artifact: Path, runs: Path) -> None:
+    card = json.loads((artifact / "card.json").read_text())
+    (artifact / "card.json").write_text(json.dumps({**card, "lm": "openai/other"}))
+    assert checked(artifact, runs).outcome == "cannot be told"
+
+
+def test_failures_of_then_count_as_those_of_now_do(artifact: Path, runs: Path) -> None:
+    card = json.loads((artifact / "card.json").read_text())
+    card["test_gain"]["failed_after"] = 1
+    (artifact / "card.json").write_text(json.dumps(card))
+    found = checked(artifact, runs)
+    assert found.outcome == "cannot be told"
+    assert ", 1 failed then and 0 now;" in found.verdict
+
+
 def test_without_scores_only_the_same_figure_holds(artifact: Path, runs: Path) -> None:
     (artifact / "scores.json").unlink()
     assert checked(artifact, runs).outcome == "holds"

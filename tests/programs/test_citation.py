@@ -50,6 +50,16 @@ def test_a_citation_holds_where_one_can(answer: str, pids: list[str | None], sou
     assert {pid: cited(answer, pid) for pid in pids} == dict.fromkeys(pids, source)
 
 
+def test_a_figure_stands_only_as_a_whole() -> None:
+    old = Passage(pid="old", title="Old Bridge", text="It is 1.5 km long and cost 1,500 pounds.")
+    new = Passage(pid="new", title="New Bridge", text="It is 5 km long and cost 500 pounds.")
+    for answer in ("5 km", "500 pounds"):
+        (found,) = cite([Interpretation(question="How long is it?", answer=answer)], [old, new])
+        assert found.pid == "new"
+    told = with_marks("It is 1.5 km long.", [found.model_copy(update={"answer": "5 km"})], [old, new])
+    assert told == "It is 1.5 km long."
+
+
 def test_no_passages_no_citations() -> None:
     readings = [Interpretation(question="When?", answer="1953", pid="1")]
     assert [reading.pid for reading in cite(readings, [])] == [None]

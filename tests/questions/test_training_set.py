@@ -195,6 +195,19 @@ def test_what_questions_may_share(
     assert one.question in ((question,) if question else ("When was the CRS founded?", "When were the CRS founded?"))
 
 
+def test_no_ambiguous_question_takes_the_place_of_another(train: Train) -> None:
+    cups = [
+        Passage(pid="x", title="Cup", text="Ada Berg won the Cup in 2008. Max Moe won the Cup in 2012."),
+        Passage(pid="y", title="Cup abroad", text="Ida Lind won the Cup in Britain. Tom Rye won the Cup in Ireland."),
+    ]
+    pairs = [("in 2008", "Ada Berg", "x"), ("in 2012", "Max Moe", "x")]
+    pairs += [("in Britain", "Ida Lind", "y"), ("in Ireland", "Tom Rye", "y")]
+    found = train([made(f"Who won the Cup {when}?", answer, pid) for when, answer, pid in pairs], [*CORPUS, *cups])
+    (one,) = ambiguous(found.questions)
+    assert (one.question, one.ambiguity) == ("Who won the Cup?", "time")
+    assert found.reasons == {"asks what another ambiguous question asks": 2}
+
+
 def test_what_is_dropped_is_told_with_the_reason(train: Train) -> None:
     bad = [
         made("What is the name of Dean Tunnel?", "Dean", "d"),

@@ -32,8 +32,9 @@ def questions(n: int) -> list[Question]:
 
 
 def record(id: str = "q", scores: dict[str, float] | None = None, **fields: Any) -> Record:
-    """Return a record with some scores."""
-    defaults = {"question": f"What colour is {id}?", "gold_readings": 2, "scores": scores or {}}
+    """Return a record with some scores, of a program that called nothing."""
+    took = {"calls": 0, "input_tokens": 0, "output_tokens": 0, "seconds": 0.0}
+    defaults = {"question": f"What colour is {id}?", "gold_readings": 2, "scores": scores or {}, **took}
     return Record(**{"id": id, **defaults, **fields})
 
 
@@ -59,7 +60,9 @@ def two_runs(folder: Path, worse: str, better: str) -> Path:
 
 def settings_of(n: int, **fields: Any) -> RunIdentity:
     """Return settings for n questions."""
-    return RunIdentity(**{"program": "told", "lm": "none", "reader": "embedded", "questions": f"{n}", "n": n, **fields})
+    return RunIdentity(
+        **{"program": "told", "lm": "none", "reader": "embedded", "questions": f"{n} (4a0f)", "n": n, **fields}
+    )
 
 
 class Told(dspy.Module):

@@ -20,7 +20,7 @@ export class AskView {
     this.wanted = {};
     this.form = byId("ask");
     this.question = byId("question");
-    this.history = new History((one) => this.askAgain(one));
+    this.history = new History((one) => this.askAgain({ beside: "", lm: this.defaults?.lm, ...one }));
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.ask();
@@ -33,6 +33,7 @@ export class AskView {
     this.question.addEventListener("input", () => this.fit());
     for (const name of CHOICES) byId(name).addEventListener("change", () => this.about());
     byId("lm").addEventListener("change", () => this.suit());
+    byId("program").addEventListener("change", () => this.over());
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.running && !document.querySelector("dialog[open]")) this.stop();
     });
@@ -117,6 +118,13 @@ export class AskView {
     this.about();
   }
 
+  /** A compiled program asks its own index, if that is offered. */
+  over() {
+    const own = this.programs.get(byId("program").value)?.index;
+    if (own && this.indexes.has(own)) byId("index").value = own;
+    this.about();
+  }
+
   /** Fills the form; names that this server does not have are said, and replaced by its defaults. */
   choose(wanted) {
     this.wanted = wanted;
@@ -133,7 +141,8 @@ export class AskView {
     byId("where").value = wanted.where ?? "";
     if (byId("where").value || byId("beside").value) byId("options").open = true;
     if (missing.length) byId("question-error").textContent = `This server has no ${missing.join(" and no ")}; its default is chosen.`;
-    this.about();
+    if (wanted.index) this.about();
+    else this.over();
   }
 
   about() {
@@ -180,7 +189,8 @@ export class AskView {
   }
 
   async askAgain({ q, where, ...chosen }) {
-    if (this.running) this.stop();
+    this.stop();
+    await Promise.all(this.panels.map((panel) => panel.ran));
     this.question.value = q;
     this.fit();
     const now = Object.fromEntries(CHOICES.map((name) => [name, chosen[name] ?? byId(name).value]));

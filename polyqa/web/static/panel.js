@@ -22,7 +22,11 @@ export class Panel {
     return this.element.getAttribute("aria-busy") === "true";
   }
 
-  async run() {
+  run() {
+    return (this.ran = this.answer());
+  }
+
+  async answer() {
     this.problem?.stop();
     this.problem = null;
     this.result = null;

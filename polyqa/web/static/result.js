@@ -72,8 +72,13 @@ class Drawing {
     const chips = ["All", ...result.titles].map((title, at) => h("button", {
       type: "button", class: "chip", "aria-pressed": String(at === 0), onclick: () => this.only(at - 1, chips),
     }, title));
-    const all = this.others ? h("button", { type: "button", class: "chip", onclick: () => jumpTo(this.others.querySelector(".source")) }, "All sources") : null;
+    const all = this.others ? h("button", { type: "button", class: "chip", onclick: () => this.showOthers(chips) }, "All sources") : null;
     return h("div", { class: "chips", role: "group", "aria-label": result.clarification?.question ?? "Show only one reading" }, chips, all);
+  }
+
+  showOthers(chips) {
+    this.only(-1, chips);
+    jumpTo(this.others.querySelector(".source"));
   }
 
   /** Shows one reading alone (of all if `at` is -1): its card, its source, and what asks it by itself. */
@@ -130,6 +135,7 @@ class Drawing {
     for (const [number, element] of this.sources) element.querySelector(".back").hidden = number !== n;
     const source = this.sources.get(n);
     source.hidden = false;
+    if (this.others?.contains(source)) this.others.hidden = false;
     source.firstElementChild.open = true;
     jumpTo(source);
   }

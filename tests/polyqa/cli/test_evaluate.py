@@ -16,6 +16,7 @@ from polyqa.colbert_index.store import index_path
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY, read_records
 from polyqa.extractive.prompt import Prompt
+from polyqa.question_sets import Questions
 
 PLAIN = ("--judge", "none")
 
@@ -181,6 +182,10 @@ def test_score_takes_the_answers_of_any_system(
     assert {path.name for path in out.iterdir()} == {PREDICTIONS, SUMMARY}
     assert "holds a run already" in refused(*words, "--runs", out.parent, "--name", out.name)
     assert "theirs" in printed(*words)
+
+    few = strict_json(printed("evaluate", outputs, "--questions", some, "--limit", 2, "--seed", 0, *PLAIN, "--json"))[0]
+    drawn = {one.id for one in Questions(str(some), limit=2, seed=0).asked}
+    assert (few["questions"], few["failed"]) == (2, len(drawn - {ids[0], ids[1]}))
 
     again = strict_json(printed("evaluate", out / PREDICTIONS, "--questions", some, *PLAIN, "--json"))[0]
     assert again["metrics"] == one["metrics"]

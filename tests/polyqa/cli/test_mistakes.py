@@ -99,6 +99,8 @@ MISTAKES = [
     ("serve --token short", "at least 16 characters"),
     (f"serve --lm openai/m@{NOWHERE} --lm-set timeout=long", "--timeout is a number, not 'long'."),
     ("serve --allow-origin '*'", "is no origin"),
+    ("serve --mcp --port 1 --token 1234567890123456", "standard input and output only: leave out --port, --token"),
+    ("ask --plot why.png", "give a question, too"),
     ("answer asked.txt --out made.jsonl --address auto", "add --engine ray"),
     # Questions, runs, judges and readers.
     ("evaluate --questions missing.json", "missing.json"),
@@ -116,6 +118,8 @@ MISTAKES = [
     ("evaluate missing.json --judge none", "missing.json: the file cannot be read: No such file"),
     ("evaluate theirs.json --judge none", "ids that no question has, such as 'nobody'"),
     ("evaluate theirs.json --program rac -k 3", "nothing is run: leave out --program, --passages"),
+    ("evaluate theirs.json --where 1 --lm local --engine ray", "leave out --where, --engine, --lm"),
+    ("evaluate --program rac-homonyms-local --recheck --runs mine", "leave out --runs"),
     ("compare good nowhere", "nowhere is not a run: it has no predictions.jsonl"),
     ("compare good poor --metric beauty", "no metric 'beauty' in both runs"),
     ("table nowhere", "is not a run"),

@@ -207,6 +207,19 @@ def test_ctrl_c_ends_what_is_typed_and_not_the_session(typed: Run) -> None:
     assert (code, "1997" in out) == (0, True)
 
 
+@pytest.mark.parametrize(("ending", "told"), [(KeyboardInterrupt, "interrupted"), (EOFError, "")])
+def test_an_answer_stays_where_its_choice_is_given_up(
+    ending: type[BaseException], told: str, typed: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def given_up(prompt: str) -> str:
+        raise ending
+
+    monkeypatch.setattr("typer._click.termui.visible_prompt_func", given_up)
+    code, out, err = typed([TITANIC, "1"], "--program", "rac", "--ask-back")
+    assert (code, told in err, "report it" in err) == (0, True, False), err
+    assert "1997" in out, "the first reading was chosen after all"
+
+
 @pytest.mark.slow
 def test_on_a_real_terminal_the_prompt_comes_and_questions_are_remembered(tmp_path: Path) -> None:
     surroundings = {**os.environ, "XDG_DATA_HOME": str(tmp_path), "TERM": "dumb"}

@@ -31,6 +31,7 @@ def test_places_are_apart_in_order_and_within_the_text(text: str, answers: list[
         ("यह दिल्ली में है।", "दिल्ली"),
         ("เมืองหลวงคือกรุงเทพมหานคร", "กรุงเทพ"),
         ("It stands in Łódź.", "Łódź"),
+        ("Not 1.5 km, but 5 km.", "5 km"),
     ],
 )
 def test_an_answer_of_any_script_has_its_place(text: str, answer: str) -> None:

@@ -23,6 +23,14 @@ QUESTION = "When did Solaris come out?"
 STREAM = {"accept": "text/event-stream"}
 
 
+def test_a_program_that_lacks_something_of_an_index_is_told_so(films: ColBERTIndex) -> None:
+    with web_server([films], programs=["sixpaq"]) as web:
+        told = httpx.post(f"{web.base}/ask", json={"question": QUESTION}, timeout=120)
+    assert told.status_code == 400
+    assert "sixpaq cannot answer over films, which has no database of questions" in told.text
+    assert str(films.path.parent) not in told.text
+
+
 def test_an_answer_is_that_of_python_and_says_more(client: httpx.Client, films: ColBERTIndex) -> None:
     found = client.post("/ask", json={"question": f"  {QUESTION} ", "program": "rac"}).json()
     own = polyqa.ask(QUESTION, program="rac", index=films).to_dict()

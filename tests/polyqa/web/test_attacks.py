@@ -225,15 +225,18 @@ def test_behind_a_proxy_on_this_machine_each_client_waits_for_its_own_guesses(gu
 
 def test_an_allowed_origin_may_ask(guarded: Web) -> None:
     origin = {"origin": "https://chat.example"}
-    preflight = httpx.options(f"{guarded.base}/ask", headers={**origin, "access-control-request-method": "POST"})
+    wanted = "authorization, content-type, x-stainless-lang"  # of OpenAI's client in a browser
+    asking = {"access-control-request-method": "POST", "access-control-request-headers": wanted}
+    preflight = httpx.options(f"{guarded.base}/ask", headers={**origin, **asking})
     assert preflight.status_code == 200
     assert preflight.headers["access-control-allow-origin"] == "https://chat.example"
-    assert "authorization" in preflight.headers["access-control-allow-headers"]
+    assert preflight.headers["access-control-allow-headers"] == wanted
     for token, status in ((TOKEN, 200), ("wrong", 401)):
         asked = httpx.get(f"{guarded.base}/indexes", headers={**origin, "authorization": f"Bearer {token}"})
         assert asked.status_code == status
         assert asked.headers["access-control-allow-origin"] == "https://chat.example"
         assert asked.headers["vary"] == "Origin"
+        assert "retry-after" in asked.headers["access-control-expose-headers"]
     _forget_guesses(guarded)
 
 
@@ -243,8 +246,9 @@ def test_settings_that_let_others_in_are_refused() -> None:
     for host in ("0.0.0.0", "192.168.1.5", "::"):
         with pytest.raises(PolyqaError, match=r"lets other machines ask: set a token"):
             guard_of(host)
-    with pytest.raises(PolyqaError, match="at least 16 characters"):
-        guard_of("0.0.0.0", "secret")
+    for token in ("secret", "correct horse battery staple", f" {TOKEN}", f"{TOKEN}é"):
+        with pytest.raises(PolyqaError, match="at least 16 characters, all of them ASCII and none a space"):
+            guard_of("0.0.0.0", token)
     for origin in ("*", "https://*", "chat.example", "https://chat.example/"):
         with pytest.raises(PolyqaError, match="is no origin"):
             guard_of("127.0.0.1", None, (), (origin,))

@@ -197,6 +197,10 @@ def test_one_reading_is_shown_alone_without_a_call(web: Web, open_page: Open) ->
     expect(section.locator(".source-title", has_text="Honey bee")).to_be_visible()
     assert web.service.gate.answered == before
     chip.click()
+    chips.get_by_role("button", name="All sources").click()
+    expect(section.locator(".reading:visible")).to_have_count(3)
+    expect(section.locator(".source-title", has_text="Honey bee")).to_be_visible()
+    chip.click()
     section.get_by_role("button", name=re.compile("^Ask “When did the 2002 film")).click()
     expect(answered(page).locator(".reading").first).to_contain_text("29 November 2002")
     assert web.service.gate.answered == before + 1
@@ -265,6 +269,43 @@ def test_steps_appear_while_it_runs_and_stop_ends_it(films: ColBERTIndex, open_p
         page.get_by_role("button", name="Edit").click()
         page.get_by_role("button", name="Ask", exact=True).click()
         answered(page)
+
+
+def test_an_earlier_question_is_asked_while_another_runs(films: ColBERTIndex, open_page: Open) -> None:
+    engine, lm = _hanging()
+    with web_server([films], programs=["rac", "diva"], lm=lm) as web:
+        page = open_page(web)
+        ask(page, "Who directed Solaris?", beside="diva")
+        expect(panel(page)).to_have_attribute("aria-busy", "true")
+        page.get_by_role("button", name="Stop").click()
+        ask(page)
+        expect(panel(page)).to_have_attribute("aria-busy", "true")
+        engine.released.set()
+        page.get_by_text("Asked before").click()
+        page.get_by_role("button", name="Ask again: Who directed Solaris?").click()
+        expect(page.get_by_role("heading", name="Who directed Solaris?")).to_be_visible()
+        answered(page)
+        answered(page, "diva")
+        page.get_by_role("button", name=f"Ask again: {QUESTION}").click()
+        answered(page)
+        expect(panel(page, "diva")).to_have_count(0)  # it was asked of one program
+
+
+def test_a_compiled_program_asks_its_own_index(films: ColBERTIndex, tmp_path: Path, open_page: Open) -> None:
+    shipped = shutil.copytree(films.path, tmp_path / "homonyms")
+    with web_server([films, shipped], programs=["rac", "rac-homonyms-local"]) as web:
+        page = open_page(web)
+        options(page)
+        index = page.get_by_label("Index", exact=True)
+        expect(index).to_have_value("films")
+        page.get_by_label("Program", exact=True).select_option("rac-homonyms-local")
+        expect(index).to_have_value("homonyms")
+        linked = open_page(web, "#/ask?q=Why&program=rac-homonyms-local")
+        options(linked)
+        expect(linked.get_by_label("Index", exact=True)).to_have_value("homonyms")
+        named = open_page(web, "#/ask?q=Why&program=rac-homonyms-local&index=films")
+        options(named)
+        expect(named.get_by_label("Index", exact=True)).to_have_value("films")
 
 
 def test_examples_come_from_the_chosen_index(films: ColBERTIndex, tmp_path: Path, open_page: Open) -> None:

@@ -13,11 +13,12 @@ import httpx
 import pytest
 from web_server import started
 
-from polyqa.artifacts.store import artifact_names, compiled_home
+from polyqa.artifacts.store import CARD, artifact_names, compiled_home
 from polyqa.base.errors import PolyqaError
 from polyqa.cli import options
 from polyqa.cli.serve import _with_lm_set
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index.files import MANIFEST
 from polyqa.extractive import embedded_lm
 from polyqa.language_models import language_model
 from polyqa.programs import PROGRAMS
@@ -92,6 +93,26 @@ def test_programs_that_were_compiled_here_are_offered(
     shelf = Shelf(embedded_lm(), indexes=[films.path])
     assert list(shelf.programs) == [*PROGRAMS, *artifact_names(), "my-corpus"]
     assert shelf.programs["my-corpus"].about["compiled"]
+
+
+def test_what_nobody_named_and_cannot_be_read_is_left_out(
+    films: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLYQA_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(films.path, tmp_path / "indexes" / "whole")
+    broken = shutil.copytree(films.path, tmp_path / "indexes" / "broken")
+    for manifest in broken.rglob(MANIFEST):
+        manifest.write_text("{")
+    shutil.copytree(compiled_home() / "rac-homonyms-local", tmp_path / "compiled" / "old")
+    (tmp_path / "compiled" / "old" / CARD).write_text('{"format": 99}')
+    with pytest.warns(UserWarning, match="^Not served: ") as told:
+        shelf = Shelf(embedded_lm())
+    assert len(told) == 2
+    assert (list(shelf.indexes), "old" in shelf.programs) == (["whole"], False)
+    for named in ({"indexes": ["broken"]}, {"indexes": ["whole"], "programs": ["compiled/old"]}):
+        with pytest.raises(PolyqaError):
+            Shelf(embedded_lm(), **named)  # type: ignore[arg-type]
 
 
 def test_a_language_model_is_one_of_the_shelfs(films: ColBERTIndex) -> None:
