@@ -10,8 +10,11 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from email import message_from_bytes, policy
+from email.errors import HeaderParseError
+from email.message import EmailMessage
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ from charset_normalizer import from_bytes
 from polyqa.base.errors import PolyqaError
 from polyqa.base.languages import foreign_language
 from polyqa.base.rows import SUFFIXES, format_of, read_rows
+from polyqa.base.text import well_formed
 from polyqa.base.values import MetadataValue
 from polyqa.colbert_index.corpus import SHAPE
 
@@ -128,9 +132,11 @@ def _mails(path: Path) -> Iterator[Document]:
     """Yield the messages of a mailbox but for those without a text; `UnreadableError` if there is no other."""
     lacking: UnreadableError | None = None
     found = False
-    for message in mailbox.mbox(path, create=False):
+    box = mailbox.mbox(path, create=False)
+    for key in box.keys():  # noqa: SIM118 - a mailbox iterates over its messages, parsed
+        escaped = box.get_bytes(key)
         try:
-            yield _mail(message.as_bytes(), archived=True)
+            yield _mail(re.sub(rb"(?m)^>(>*From )", rb"\1", escaped), archived=True)
             found = True
         except UnreadableError as error:
             lacking = error
@@ -157,17 +163,34 @@ def _mail(data: bytes, *, archived: bool) -> Document:
         text, *patch = re.split(r"(?m)^(?=diff --git |Index: |--- a/)", text, maxsplit=1)
         blocks = [replace(block, line=None, page=None) for block in cleaning.plain_blocks(text)]
         blocks += cleaning.cleaned([Block(part, "code") for part in patch])
-    sender = message["from"].addresses[0] if message["from"] and message["from"].addresses else None
-    sent = message["date"].datetime if message["date"] else None
+    senders, sent = getattr(_header(message, "from"), "addresses", ()), _header(message, "date")
     fields = {
-        "author": cleaning.inline(sender.display_name or sender.addr_spec) if sender else "",
-        "date": sent.date().isoformat() if sent else "",
+        "author": cleaning.inline(well_formed(senders[0].display_name or senders[0].addr_spec)) if senders else "",
+        "date": sent.datetime.date().isoformat() if sent and sent.datetime else "",
     }
     return Document(
-        " ".join(str(message["subject"] or "").split()),
+        well_formed(" ".join(str(_header(message, "subject") or "").split())),
         blocks,
         {name: value for name, value in fields.items() if value},
     )
+
+
+def _header(message: EmailMessage, name: str) -> Any:
+    """Return a header as Python parses it; ``None`` if there is none, or none that Python can parse.
+
+    Letters that are not encoded as they should be are read as UTF-8, or else as Windows' for the West.
+    """
+    raw = next((str(value) for key, value in message.raw_items() if key.lower() == name), None)
+    if raw is None:
+        return None
+    data = raw.encode(errors="surrogateescape")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("cp1252", errors="replace")
+    with suppress(AttributeError, LookupError, TypeError, ValueError, HeaderParseError):  # faults of the parser
+        return policy.default.header_factory(name, "".join(text.splitlines()))
+    return None
 
 
 def _result(file: Path | bytes, mime_type: str | None, slides: bool) -> Any:
