@@ -349,6 +349,9 @@ def test_rows_of_terms_and_meanings_have_no_header(head: str, row: str, text: st
         ("# A\n\n## B\n\n[c](d)", ".md"),
         ("# a comment\n# another\nword", ".txt"),
         ("a == b\n\n====\n", ".txt"),
+        ("A\n====\n\nB\n=======\n\n=====  =====\n", ".txt"),
+        ("======= A =======\n\n======= B =======\n", ".txt"),
+        ("=== A ==\n\n==B==\n", ".wiki"),
     ],
 )
 def test_the_markup_of_a_plain_text(text: str, suffix: str) -> None:
