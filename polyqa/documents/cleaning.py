@@ -23,7 +23,11 @@ _LIGATURES = str.maketrans({0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1
 _INVISIBLE = re.compile(r"[\u00ad\u200b\u2060\ufeff\x00-\x08\x0b\x0e-\x1f\x7f]")
 _UNBROKEN = re.compile(r"[!-~]{300,}")
 """Encoded data, such as base64; no text has such words."""
-_LEADERS = re.compile(r"(?:\. ?){4,}\s*\w*|(?:… ?){2,}\s*\w*")
+_LEADERS = re.compile(
+    r"(?<![.…])(?<![.…] )(?:(?:(?:\. ?){4,}+|(?:… ?){2,}+)\s*(?:[\w-]*\d|[ivxlc]+)[ \t]*|(?:\. ?){8,}+)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""What a line of a table of contents ends with; of a sentence, dots stand for what is left out."""
 _NUMBER_BEFORE = re.compile(r"\W*(?:page\s*)?(\d{1,4})\b", re.IGNORECASE)
 _NUMBER_BEHIND = re.compile(r"\b(\d{1,4})\W*$")
 _NUMBERED = re.compile(r"^\W*(?:page\s*)?\d{1,4}\b\s*(?:of|/)?\s*|\s*\b\d{1,4}\W*$", re.IGNORECASE)
@@ -93,7 +97,7 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
             if block.kind == "heading":
                 text = _LEADERS.sub("", text).strip(" #*_")
             elif _LEADERS.search(text) and len(_LEADERS.sub("", text)) < 200:
-                continue  # a line of a table of contents
+                continue
         if not re.search(r"\w", text):
             continue
         last = result[-1] if result else None

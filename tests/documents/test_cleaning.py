@@ -22,6 +22,10 @@ def texts(blocks: list[Block]) -> list[str]:
         ("AT&amp;T [link](https://x.org/a_(b)) ![picture](p.png)", "AT&T link."),
         (f"data {'Ab9/' * 200} end", "data end."),
         ("1.2 Wings . . . . . . . . 7", None),
+        ("Preface .... xi", None),
+        ("1.2 Wings . . . . . . . . .", None),
+        ("He waited.... Then the pump started.", "He waited.... Then the pump started."),
+        ("It was……  2 days later it ran.", "It was…… 2 days later it ran."),
         ("***", None),
     ],
 )
