@@ -17,6 +17,8 @@ _TAG = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PICTURE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)|\[image(?:: [^\]]*)?\]")
+LESS_THAN = "\ufdd0"  # which is no character
+"""Stands for the sign where a web page shows it: in kreuzberg's Markdown that looks like the beginning of a tag."""
 _HYPHEN = re.compile(r"(?<=[a-zäöüßéèáóñç])(?:-\n\s*|\u00ad\s*)(?=[a-zäöüßéèáóñç])")
 _LIGATURES = str.maketrans({0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl"})
 """What a PDF of TeX has for them, by the encoding of its fonts (T1)."""
@@ -79,8 +81,17 @@ def inline(text: str) -> str:
         text = _LINK.sub(r"\1", _PICTURE.sub("", text))
     if "<" in text:
         text = re.sub(r"\s+([,.;:!?)])", r"\1", _TAG.sub(" ", text))
-    text = html.unescape(text)
+    text = html.unescape(text).replace(LESS_THAN, "<")
     return " ".join(_UNBROKEN.sub("", _INVISIBLE.sub("", text)).replace("¶", "").split())
+
+
+def literal(text: str) -> str:
+    """Return a text that stands for itself so that `inline` takes nothing in it for a tag.
+
+    >>> inline(literal("copy <source> <target>")), inline("copy <source> <target>")
+    ('copy <source> <target>', 'copy <target>')
+    """
+    return text.replace("<", "&lt;")
 
 
 def cleaned(blocks: Sequence[Block]) -> list[Block]:
@@ -88,7 +99,7 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
     result: list[Block] = []
     for block in blocks:
         if block.kind == "code":
-            text = dedent(_UNBROKEN.sub("", _INVISIBLE.sub("", block.text).replace("\f", "\n")))
+            text = dedent(_UNBROKEN.sub("", _INVISIBLE.sub("", block.text).replace("\f", "\n").replace(LESS_THAN, "<")))
             text = re.sub(r"\n\s*\n", "\n", text).strip("\n")
         elif block.kind == "table":
             text = "\n".join(filter(None, map(inline, block.text.splitlines())))
@@ -361,7 +372,7 @@ def plain_blocks(text: str) -> list[Block]:
                 heading = flush and len(lines) == 1 and _FLUSH_HEADING.fullmatch(lines[0].rstrip())
                 blocks.extend([Block(lines[0], "heading", 1, **place)] if heading else _plain_block(lines, place))
         first += page.count("\n")
-    return cleaned(blocks)
+    return cleaned([block if block.kind == "code" else replace(block, text=literal(block.text)) for block in blocks])
 
 
 def titled(blocks: list[Block], text: str) -> list[Block]:

@@ -47,6 +47,9 @@ _SPACE = b'<w:t xml:space="preserve"> </w:t>'
 _EMPHASIS = re.compile(r"(?<!\w)\*{2,3}|\*{2,3}(?!\w)|(?<![\w*])\*(\S[^*]*)\*(?![\w*])")
 """What kreuzberg leaves of it in slides, and in cells of DOCX."""
 _CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?([\w-]+)", re.IGNORECASE)
+_ESCAPED = re.compile(rb"<title\b[^<]*|<[^<>]*>|(&(?:lt|#0*60|#x0*3c);)", re.IGNORECASE)
+"""Finds signs that a web page shows, or passes over tags and the title, which kreuzberg reads rightly."""
+_MARKED_UP = re.compile(r"</[a-z]\w*>|<br ?/?>", re.IGNORECASE)
 _CENTRAL = ("Polish", "Czech", "Hungarian", "Romanian")
 _AS_BROWSERS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252")
 """Encodings that browsers read as another one (WHATWG, Encoding)."""
@@ -125,7 +128,7 @@ def _text_document(text: str, suffix: str) -> Document:
     else:
         text = rst_as_markdown(text) if suffix == ".rst" else wiki_as_markdown(text)
     blocks = cleaning.cleaned(markdown_blocks(text))
-    return Document(cleaning.inline(str(metadata.pop("title", ""))), blocks, metadata)
+    return Document(cleaning.inline(_literal(str(metadata.pop("title", "")))), blocks, metadata)
 
 
 def _mails(path: Path) -> Iterator[Document]:
@@ -224,7 +227,8 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     slides = suffix == ".pptx"
     source: Path | bytes = file
     if isinstance(file, bytes):
-        source = _with_listed_terms(file)
+        shown = cleaning.LESS_THAN.encode()
+        source = _with_listed_terms(_ESCAPED.sub(lambda found: shown if found[1] else found[0], file))
     elif suffix == ".docx":
         source, mime_type = _with_tabs(file), _DOCX
     result = _result(source, mime_type, slides)
@@ -308,7 +312,7 @@ def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:
         missing = words - Counter(re.findall(r"\w+", " ".join(block.text for block in by_page.get(page, []))))
         torn = any(block.kind == "table" for block in by_page.get(page, []))
         lost = page in pages and (torn or missing.total() > words.total() / 10)
-        result += cleaning.page_blocks(pages[page], page) if lost else by_page.get(page, [])
+        result += cleaning.page_blocks(cleaning.literal(pages[page]), page) if lost else by_page.get(page, [])
     return result
 
 
@@ -329,7 +333,7 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool, bold: bool) -> I
             continue
         match content["node_type"]:
             case "heading":
-                yield Block(content["text"], "heading", int(content["level"]), page=page, size=_size(node))
+                yield Block(_literal(content["text"]), "heading", int(content["level"]), page=page, size=_size(node))
             case "table":
                 yield Block(_rows(content["grid"]), "table", page=page)
             case "code" | "formula":
@@ -339,9 +343,14 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool, bold: bool) -> I
             case kind:
                 text, item = content.get("text") or "", number if kind == "list_item" else 0
                 if bold and not item and _is_bold(node, text):
-                    yield Block(text, "heading", cleaning.LOWEST)
+                    yield Block(_literal(text), "heading", cleaning.LOWEST)
                 else:
-                    yield Block(text, page=page, item=item, size=_size(node))
+                    yield Block(_literal(text), page=page, item=item, size=_size(node))
+
+
+def _literal(text: str) -> str:
+    """Return a text or a cell for `cleaning.inline`, in which no tag is left: what shops export holds HTML."""
+    return cleaning.literal(cleaning.inline(text) if _MARKED_UP.search(text) else text)
 
 
 def _is_bold(node: Mapping[str, Any], text: str) -> bool:
@@ -361,7 +370,7 @@ def _size(node: Mapping[str, Any]) -> float:
 def _rows(grid: Mapping[str, Any]) -> str:
     rows = [[""] * int(grid["cols"]) for _ in range(int(grid["rows"]))]
     for cell in grid["cells"]:
-        rows[cell["row"]][cell["col"]] = cell["content"]
+        rows[cell["row"]][cell["col"]] = _literal(cell["content"])
     return rows_text([row for row in rows if any(row)])
 
 
@@ -382,7 +391,7 @@ def _on_slides(blocks: Sequence[Block]) -> Iterator[Block]:
 
 def _title(text: str) -> str:
     """Return a title, unless a program made it up."""
-    title = cleaning.inline(text)
+    title = cleaning.inline(cleaning.literal(text))
     made_up = (
         r"(?i)((powerpoint )?presentation\d*|microsoft \w+ - .*|untitled.*|unknown|document\d*|\(anonymous\)|"
         r".*\.(docx?|dvi|tex|indd|pptx?|xlsx?|qxd|ps))"

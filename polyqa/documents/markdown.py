@@ -1,5 +1,6 @@
 """Reads Markdown: that of files, and what other markup and web pages are turned into."""
 
+import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -122,15 +123,20 @@ def _moved(blocks: Sequence[Block], lines: int) -> Iterator[Block]:
 
 
 def _shown(children: "Sequence[Token]") -> str:
-    """Return what a reader sees of a line of tokens; tags stay, for not all that looks like one is HTML."""
+    """Return what a reader sees of a line of tokens, for `inline`: code and text are escaped, tags are not."""
     return "".join(
-        " " if child.type in ("softbreak", "hardbreak") else "" if child.type == "image" else child.content
+        " "
+        if child.type in ("softbreak", "hardbreak")
+        else html.escape(child.content, quote=False)
+        if child.type in ("text", "code_inline")
+        else child.content * (child.type != "image")
         for child in children
     )
 
 
 def _is_furniture(children: "Sequence[Token]", shown: str) -> bool:
     """Return whether a paragraph of a web page is no part of its text: it consists of links, or is about cookies."""
+    shown = inline(shown)
     linked, depth, links = "", 0, 0
     for child in children:
         depth += child.nesting if child.type in ("link_open", "link_close") else 0
@@ -140,7 +146,7 @@ def _is_furniture(children: "Sequence[Token]", shown: str) -> bool:
     share = len(re.findall(r"\w", linked)) / max(1, words)
     return (
         share > (0.9 if links < 3 else 0.7)
-        or FURNITURE.fullmatch(inline(shown)) is not None
+        or FURNITURE.fullmatch(shown) is not None
         or (len(shown) < 600 and all(pattern.search(shown) for pattern in COOKIES))
     )
 

@@ -219,6 +219,26 @@ def test_a_plain_text_has_headings_lines_and_drawings() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "Use `copy <source> <target>`, \\<b> or &lt;video&gt;, and <b>not</b> `&lt;`.",
+            "Use copy <source> <target>, <b> or <video>, and not &lt;.",
+        ),
+        ("| Tag | Use |\n|---|---|\n| `<table>` | rows |", "Tag: <table>; Use: rows."),
+        ("## `<summary>` of <i>it</i>", "<summary> of it"),
+    ],
+)
+def test_code_and_text_that_look_like_a_tag_stay(text: str, shown: str) -> None:
+    assert texts(cleaned(markdown_blocks(text))) == [shown]
+
+
+def test_a_plain_text_has_no_tags() -> None:
+    text = "THE <TABLE> ELEMENT\n\nif a<b and b>c then <br>\ncopy <source> <target>."
+    assert texts(plain_blocks(text))[1:] == ["if a<b and b>c then <br> copy <source> <target>."]
+
+
+@pytest.mark.parametrize(
     ("rst", "expected"),
     [
         (".. note:: Mind the\n   gap.\n\n   More.", ["Mind the gap.", "More."]),
@@ -232,6 +252,7 @@ def test_a_plain_text_has_headings_lines_and_drawings() -> None:
         (".. versionadded:: 2.0", ["New in version 2.0."]),
         ("See :ref:`the\nguide <g>` of :func:`~a.b.c`, `here <x>`_, Falcon_.", ["See the guide of c, here, Falcon."]),
         ("See ``__init__.py``.", ["See __init__.py."]),
+        ("Use ``<table>``.", ["Use <table>."]),
         ("- item\n  goes on\n- next\n\n  and on", ["item goes on.", "next.", "and on."]),
         ("speed\n   How fast it is.", ["speed: How fast it is."]),
         (">>> fly()\nTrue\n\nText", [">>> fly()\nTrue", "Text."]),
@@ -310,7 +331,7 @@ def test_front_matter_and_what_site_generators_add_to_markdown() -> None:
         "(label)=\n```{note}\n:class: x\n\nSee {ref}`it`.\n```": ["See it."],
         "<script>\nx\n</script>\n\nText": ["Text"],
         "#### `A=<n>`\n\n: How\nmany.\n\n    !!! tip\n\n        Few.\n\n    Defaults to 1": [
-            "A=<n>",
+            "A=&lt;n&gt;",
             "How many.",
             "Few.",
             "Defaults to 1",

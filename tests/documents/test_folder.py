@@ -311,6 +311,19 @@ def test_a_table_without_a_header_names_no_columns(tmp_path: Path) -> None:
     ]
 
 
+def test_what_looks_like_a_tag_stays_and_tags_go(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        "<html><head><title>&lt;video&gt;</title></head><body><h1>Film</h1><p>Use &lt;video&gt; or "
+        "<code>&lt;table&gt;</code> if a &#60; <b>b</b>.</p><pre>&lt;i&gt;</pre></body></html>"
+    )
+    (tmp_path / "b.csv").write_text("Command,Use\ncopy <source>,copies\nmove,<p>It <b>moves</b>.</p>\n")
+    assert [(passage.title, passage.text) for passage in Documents(tmp_path)] == [
+        ("<video> › Film", "Use <video> or <table> if a < b.\n\n<i>"),
+        ("b › copy <source>", "Command: copy <source>; Use: copies."),
+        ("b › move", "Command: move; Use: It moves."),
+    ]
+
+
 def test_a_pdf_has_pages_sections_and_no_running_lines(documents: tuple[Documents, list[Passage]]) -> None:
     passages = [passage for passage in documents[1] if passage.metadata["source"] == "d.pdf"]
     assert [passage.metadata["page"] for passage in passages] == [1, 2, 3]
