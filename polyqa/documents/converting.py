@@ -15,7 +15,7 @@ from dataclasses import replace
 from email import message_from_bytes, policy
 from email.errors import HeaderParseError
 from email.message import EmailMessage
-from itertools import groupby
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from polyqa.base.languages import foreign_language
 from polyqa.base.rows import SUFFIXES, format_of, read_rows
 from polyqa.base.text import well_formed
 from polyqa.base.values import MetadataValue
-from polyqa.colbert_index.corpus import SHAPE
+from polyqa.colbert_index.corpus import SHAPE, holds_passage
 
 from . import cleaning
 from .blocks import Block, Document, rows_text
@@ -53,6 +53,7 @@ _MARKED_UP = re.compile(r"</[a-z]\w*>|<br ?/?>", re.IGNORECASE)
 _CENTRAL = ("Polish", "Czech", "Hungarian", "Romanian")
 _AS_BROWSERS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252")
 """Encodings that browsers read as another one (WHATWG, Encoding)."""
+_FIRST_ROWS = 20  # of a table, which tell whether its rows are passages
 _LINE_SPACING = 1.2  # of the size of the type
 _SLIDE = re.compile(r"slide-mark (\d+)")
 
@@ -63,10 +64,11 @@ def is_ready(path: Path) -> bool:
     if suffix not in FORMATS or suffix not in SUFFIXES:
         return suffix not in FORMATS and format_of(path) in SUFFIXES
     try:
-        first = next(read_rows(path, SHAPE), None)
+        rows = (row.value for row in islice(read_rows(path, SHAPE), _FIRST_ROWS))
+        first = next(rows, None)
+        return SHAPE.is_row(first) and any(map(holds_passage, chain([first], rows)))
     except PolyqaError:
         return False
-    return first is not None and SHAPE.is_row(first.value)
 
 
 class UnreadableError(Exception):

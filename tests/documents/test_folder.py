@@ -489,6 +489,25 @@ def test_a_table_with_a_text_column_is_a_corpus(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.csv", "Customer,Segment,Revenue\nAcme,Enterprise,5\n", True),
+        ("a.csv", "Product,Contents,Documents\nPump,hose,manual.pdf\n", True),
+        ("a.csv", "docno,segment\n7,It flies.\n", False),
+        ("a.csv", "content,date\n,2023\nFalcons fly over the cold northern sea.,2024\n", False),
+        ("a.json", '[{"bike": "Kestrel", "body": "steel", "paragraphs": "two"}]', True),
+        ("a.json", '[{"title": "Kestrel", "body": "steel"}]', False),
+        ("a.json", '{"data": [{"title": "Tea", "paragraphs": [{"context": "Green."}]}]}', False),
+        ("a.json", '[{"question": "Hot?", "docs": [{"text": "Green."}]}]', False),
+        ("a.json", '{"a": {"colour": "grey"}, "b": {"text": "It flies."}}', True),
+    ],
+)
+def test_a_column_that_may_be_no_text_makes_no_corpus(tmp_path: Path, name: str, content: str, expected: bool) -> None:
+    (tmp_path / name).write_text(content)
+    assert holds_documents(tmp_path / name) is expected
+
+
 def test_a_converter_that_is_killed_costs_its_file(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("Short.")
     converter = worker.Worker(Splitter())
