@@ -23,7 +23,7 @@ from charset_normalizer import from_bytes
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.languages import foreign_language
-from polyqa.base.rows import SUFFIXES, format_of, read_rows
+from polyqa.base.rows import SUFFIXES, cells_of, format_of, read_rows
 from polyqa.base.text import well_formed
 from polyqa.base.values import MetadataValue
 from polyqa.colbert_index.corpus import SHAPE, holds_passage
@@ -84,6 +84,8 @@ def convert(path: Path) -> Iterator[Document]:
         yield from _mails(path)
     elif suffix == ".eml":
         yield _mail(path.read_bytes(), archived=False)
+    elif suffix == ".csv":
+        yield _table(path)
     elif suffix in _TEXTS:
         yield _text_document(decoded(path.read_bytes()), suffix)
     elif suffix in _WEB:
@@ -131,6 +133,14 @@ def _text_document(text: str, suffix: str) -> Document:
         text = rst_as_markdown(text) if suffix == ".rst" else wiki_as_markdown(text)
     blocks = cleaning.cleaned(markdown_blocks(text))
     return Document(cleaning.inline(_literal(str(metadata.pop("title", "")))), blocks, metadata)
+
+
+def _table(path: Path) -> Document:
+    """Return the rows of a CSV file; of one with a lone quote (5" pump), kreuzberg makes a single row."""
+    rows = [[_literal(cell) for cell in cells] for cells in cells_of(decoded(path.read_bytes()))]
+    text = rows_text(rows)
+    line = 1 if text.count("\n") + 1 == len(rows) else 2  # behind a header
+    return Document(path.stem, cleaning.cleaned([Block(text, "table", line=line)]), {})
 
 
 def _mails(path: Path) -> Iterator[Document]:
@@ -255,10 +265,7 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     elif suffix in _WEB:  # of these its structure lacks the terms of lists of definitions
         body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
         blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
-    elif suffix == ".csv":
-        rows = max((int(node["content"]["grid"]["rows"]) for node in nodes if "grid" in node["content"]), default=0)
-        blocks = [replace(block, line=1 if block.text.count("\n") + 1 == rows else 2) for block in blocks]
-    if suffix in (".xlsx", ".csv", ".json") and not title:  # their first heading is a sheet's or a key's
+    if suffix in (".xlsx", ".json") and not title:  # their first heading is a sheet's or a key's
         title = file.stem if isinstance(file, Path) else ""
     blocks = cleaning.cleaned(blocks)
     heading = next((block.text for block in blocks if block.kind == "heading"), "")

@@ -311,6 +311,22 @@ def test_a_table_without_a_header_names_no_columns(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        'Bird,Part\nFalcon,5" wing\nHawk,"eye, left"\n',
+        'Bird|Part\nFalcon|5" wing\n\nHawk|eye, left\n',
+        'Bird;Part\n"Falcon";5" wing\nHawk;eye, left\n',
+    ],
+)
+def test_a_lone_quote_costs_no_rows(tmp_path: Path, table: str) -> None:
+    (tmp_path / "a.csv").write_text(table)
+    assert [passage.text for passage in Documents(tmp_path)] == [
+        'Bird: Falcon; Part: 5" wing.',
+        "Bird: Hawk; Part: eye, left.",
+    ]
+
+
 def test_what_looks_like_a_tag_stays_and_tags_go(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         "<html><head><title>&lt;video&gt;</title></head><body><h1>Film</h1><p>Use &lt;video&gt; or "
@@ -416,7 +432,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "away": (lambda path: path.symlink_to("/etc"), "is a link to a folder"),
     "gone.md": (lambda path: path.symlink_to(path.with_name("nothing.md")), "cannot be read (No such file"),
     "loop.md": (lambda path: path.symlink_to(path), "leads back to itself" if sys.version_info < (3, 13) else "cannot"),
-    "line.csv": (lambda path: path.write_bytes(b"\0" * 200_000), "holds no text"),
+    "line.csv": (lambda path: path.write_bytes(b"\0" * 200_000), "holds binary data"),
     "half.json": (lambda path: path.write_text('{"a":'), "cannot be read"),
     "deep.json": (lambda path: path.write_text("[" * 100_000), "cannot be read"),
     "blank.html": (lambda path: path.write_text("<html><body></body></html>"), "holds no text"),
