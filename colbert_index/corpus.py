@@ -50,7 +50,9 @@ _MARKUP = re.compile(r"(?:Section|BULLET)::::(?:- ?)?")  # of KILT's articles
 
 
 def _unnamed(cells: Sequence[str]) -> Sequence[str] | None:
-    return _HEADERLESS if len(cells) > 1 else None
+    """Return the columns of a table whose first line is a passage, with a number as id or a text of several words."""
+    named = len(cells) < 2 or not (cells[0].strip().isdecimal() or len(cells[1].split()) >= _LEAST_WORDS)
+    return None if named else _HEADERLESS
 
 
 SHAPE = Shape("passages", frozenset({*TEXTS, *_DOCUMENTS, "paragraphs"}), _unnamed, "corpus")
@@ -339,7 +341,8 @@ def read_corpus(source: CorpusSource) -> list[Passage]:
         ``FILE@SPLIT`` takes a split. A row has an ``id`` (or another name of `IDS`), a ``title`` (`TITLES`) and a
         ``text`` (`TEXTS`), a text or a list of sentences; what else it has is the passage's metadata. A TSV file
         without a header holds ``id<TAB>text`` or ``id<TAB>text<TAB>title``, the order of DPR's and ColBERT's
-        collections. A passage without an id gets that of its content, 16 hexadecimal digits.
+        collections; its first line begins with a number, or has a text of six words or more. A passage without an id
+        gets that of its content, 16 hexadecimal digits.
 
         A row with ``documents`` in place of a text (a question of RAMDocs; ``docs`` of ALCE, ``ctxs`` of DPR) holds a
         passage in each: the first of row 3 is ``3-1``, if it has no id of its own. Of questions of SQuAD, HotpotQA and

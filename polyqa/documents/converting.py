@@ -36,7 +36,7 @@ from .markup import markup_of, rst_as_markdown, wiki_as_markdown
 FORMATS = {
     ".pdf": "PDF", ".docx": "DOCX", ".pptx": "PPTX", ".xlsx": "XLSX", ".html": "HTML", ".htm": "HTML", ".xhtml": "HTML",
     ".md": "Markdown", ".markdown": "Markdown", ".rst": "reStructuredText", ".txt": "text", ".text": "text",
-    ".epub": "EPUB", ".eml": "e-mail", ".mbox": "mailbox", ".csv": "CSV", ".json": "JSON",
+    ".epub": "EPUB", ".eml": "e-mail", ".mbox": "mailbox", ".csv": "CSV", ".tsv": "TSV", ".json": "JSON",
 }  # fmt: skip
 """The formats by suffix."""
 
@@ -67,8 +67,8 @@ def is_ready(path: Path) -> bool:
         rows = (row.value for row in islice(read_rows(path, SHAPE), _FIRST_ROWS))
         first = next(rows, None)
         return SHAPE.is_row(first) and any(map(holds_passage, chain([first], rows)))
-    except PolyqaError:
-        return False
+    except PolyqaError as error:  # the ids of a TSV file in another encoding would be lost without a word
+        return suffix == ".tsv" and isinstance(error.__cause__, UnicodeDecodeError)
 
 
 class UnreadableError(Exception):
@@ -84,7 +84,7 @@ def convert(path: Path) -> Iterator[Document]:
         yield from _mails(path)
     elif suffix == ".eml":
         yield _mail(path.read_bytes(), archived=False)
-    elif suffix == ".csv":
+    elif suffix in (".csv", ".tsv"):
         yield _table(path)
     elif suffix in _TEXTS:
         yield _text_document(decoded(path.read_bytes()), suffix)
@@ -136,7 +136,7 @@ def _text_document(text: str, suffix: str) -> Document:
 
 
 def _table(path: Path) -> Document:
-    """Return the rows of a CSV file; of one with a lone quote (5" pump), kreuzberg makes a single row."""
+    """Return the rows of a CSV or TSV file; of one with a lone quote (5" pump), kreuzberg makes a single row."""
     rows = [[_literal(cell) for cell in cells] for cells in cells_of(decoded(path.read_bytes()))]
     text = rows_text(rows)
     line = 1 if text.count("\n") + 1 == len(rows) else 2  # behind a header

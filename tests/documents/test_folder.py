@@ -316,6 +316,7 @@ def test_a_table_without_a_header_names_no_columns(tmp_path: Path) -> None:
     [
         'Bird,Part\nFalcon,5" wing\nHawk,"eye, left"\n',
         'Bird|Part\nFalcon|5" wing\n\nHawk|eye, left\n',
+        'Bird\tPart\nFalcon\t5" wing\nHawk\teye, left\n',
         'Bird;Part\n"Falcon";5" wing\nHawk;eye, left\n',
     ],
 )
@@ -482,6 +483,8 @@ def test_a_file_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     [
         (["corpus.jsonl"], False),
         (["corpus.tsv", "README.md", "LICENSE.txt", "dataset_infos.json"], False),
+        (["corpus.jsonl", "qrels/test.tsv"], False),
+        (["corpus.jsonl", "prices.tsv"], True),
         (["README.md"], True),
         (["corpus.jsonl", "guide.pdf"], True),
         (["guide.md"], True),
@@ -490,7 +493,8 @@ def test_a_file_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_what_is_converted(tmp_path: Path, names: list[str], expected: bool) -> None:
     for name in names:
-        (tmp_path / name).touch()
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1\tIt flies." if name == "corpus.tsv" else "query-id\tscore\n")
     assert holds_documents(tmp_path) is expected
     assert not holds_documents(tmp_path / "corpus.jsonl")
     assert holds_documents(tmp_path / "guide.pdf")
@@ -511,6 +515,12 @@ def test_a_table_with_a_text_column_is_a_corpus(tmp_path: Path) -> None:
         ("a.csv", "Customer,Segment,Revenue\nAcme,Enterprise,5\n", True),
         ("a.csv", "Product,Contents,Documents\nPump,hose,manual.pdf\n", True),
         ("a.csv", "docno,segment\n7,It flies.\n", False),
+        ("a.csv", "product\tversion\tdate\nHeron\t1.2\t2024\n", True),
+        ("a.tsv", "product\tversion\tdate\nHeron\t1.2\t2024\n", True),
+        ("a.tsv", "product\tversion\nHeron\t1.2\n", True),
+        ("a.tsv", "id\tpassage\n7\tIt flies.\n", False),
+        ("a.tsv", "7\tIt flies.\tHeron\n", False),
+        ("a.tsv", "heron\tIt flies over the cold northern sea.\n", False),
         ("a.csv", "content,date\n,2023\nFalcons fly over the cold northern sea.,2024\n", False),
         ("a.json", '[{"bike": "Kestrel", "body": "steel", "paragraphs": "two"}]', True),
         ("a.json", '[{"title": "Kestrel", "body": "steel"}]', False),
