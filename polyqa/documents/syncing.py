@@ -112,16 +112,16 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
             new.append(passage)
             if old is not None:
                 rewritten.add(passage.pid)
-    skipped = documents.skipped if documents else set()
-    for pid in rewritten:  # by a file that is new, or was changed
-        if (place := str(present[pid].metadata.get("source"))) in skipped:
-            raise repeated_id(pid, place, str(at_hand[pid].metadata["source"]))
-    as_before = {*documents.left_out, *documents.skipped} if documents else set()
+    # By ids: what a stopped sync or another folder filed under the name of an unchanged file is none of its passages.
+    as_before = {pid for source in documents.skipped for pid in files[source].ids} if documents else set()
+    for pid in rewritten & as_before:  # by a file that is new, or was changed
+        raise repeated_id(pid, str(present[pid].metadata.get("source")), str(at_hand[pid].metadata["source"]))
+    left_out = {*documents.left_out} if documents else set()
     moved: dict[str, Mapping[str, MetadataValue]] = {}
     gone: list[str] = []
     for pid, old in present.items():
         places = accumulate(str(old.metadata.get("source", "")).split("/"), "{}/{}".format)  # folders, then the file
-        if pid in rewritten or not as_before.isdisjoint(places):
+        if pid in rewritten or pid in as_before or not left_out.isdisjoint(places):
             continue
         if pid in at_hand:
             if old.metadata != at_hand[pid].metadata:
