@@ -2,6 +2,7 @@
 
 import html
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -21,7 +22,8 @@ _RESERVED = ("source", "section", "page", "line", "pid")
 """What polyqa itself says of a passage; a file may not, in capitals neither: columns differ in more than case."""
 _LONGEST_FRONT_MATTER = 1 << 16  # characters
 _LARGEST = 1 << 63  # the first whole number that SQLite does not take
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
+_FRONT_MATTER = re.compile(r"\A(?:---[ \t]*\n(.*?\n)(?:---|\.\.\.)|\+\+\+[ \t]*\n(.*?\n)\+\+\+)[ \t]*\n", re.DOTALL)
+"""In YAML, or in TOML as Hugo has it."""
 _ADMONITION = re.compile(r"( *)(?:!!!|\?\?\?\+?|===)\s+(?:[\w-]+(?:\s+[\w-]+)*)?\s*(?:\"([^\"]*)\")?\s*")
 _DEFINITION = re.compile(r"( *): {1,3}(\S.*)")
 _SHORTCODE = re.compile(
@@ -34,7 +36,7 @@ _MYST_WITHOUT_TEXT = re.compile(r"\{(?:toctree|contents|include|literalinclude|i
 
 
 def front_matter(text: str) -> tuple[dict[str, MetadataValue], str]:
-    r"""Return what a Markdown file says of itself in YAML, and the text with empty lines in its place.
+    r"""Return what a Markdown file says of itself in YAML or TOML, and the text with empty lines in its place.
 
     >>> front_matter("---\ntitle: Falcon\ndate: 2024-01-02\ntags: [a, b]\n---\nText")
     ({'title': 'Falcon', 'date': '2024-01-02', 'tags': 'a, b'}, '\n\n\n\n\nText')
@@ -42,10 +44,10 @@ def front_matter(text: str) -> tuple[dict[str, MetadataValue], str]:
     import yaml
 
     match = _FRONT_MATTER.match(text)
-    if match is None or len(match[1]) > _LONGEST_FRONT_MATTER:
+    if match is None or len(match[0]) > _LONGEST_FRONT_MATTER:
         return {}, text
     try:
-        fields = yaml.safe_load(match[1])
+        fields = tomllib.loads(match[2]) if match[1] is None else yaml.safe_load(match[1])
     except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a day that is none, a number without digits
         return {}, text
     if not isinstance(fields, dict):

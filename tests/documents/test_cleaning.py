@@ -322,6 +322,11 @@ def test_code_of_a_wiki_is_kept() -> None:
 
 def test_front_matter_and_what_site_generators_add_to_markdown() -> None:
     assert front_matter("---\na: 1\nb: [x, {y: 1}]\nline: 3\nc:\n---\nText") == ({"a": 1}, "\n" * 6 + "Text")
+    toml = "+++\ntitle = 'Falcon'\ndate = 2024-01-02T09:30:00Z\ntags = ['a', 'b']\n[params]\nc = 1\n+++\n"
+    fields = {"title": "Falcon", "date": "2024-01-02T09:30:00+00:00", "tags": "a, b"}
+    assert front_matter(f"{toml}Text") == (fields, "\n" * 7 + "Text")
+    assert front_matter(f"{toml}+++") == (fields, "\n" * 7 + "+++")
+    assert front_matter("+++\na\n+++\nText") == ({}, "+++\na\n+++\nText")
     assert front_matter("---\n- a\n---\nText")[0] == front_matter("---\na: [\n---\nText")[0] == {}
     for text, expected in {
         '!!! warning "Mind"\n    Body\n\n# T { #id }': ["Mind: Body", "T"],
