@@ -116,7 +116,7 @@ def build_command(
             run=None if pool is None else pool.map,
             overwrite=overwrite,
         )
-    _tell(read, index, corpus, Splitter(doc_maxlen, overlap, checkpoint) if split_long else None)
+    _tell(read, index, Splitter(doc_maxlen, overlap, checkpoint) if split_long else None)
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")
     if checkpoint == "embedded" and (language := corpus_language([passage.text for passage in index.passages])):
         say(f"The passages look {language}: {MODELS_READ}", err=True)
@@ -155,14 +155,14 @@ def _source(
     return split_passages(read, Splitter(tokens, overlap, checkpoint)), read
 
 
-def _tell(read: "Corpus | Documents", index: "ColBERTIndex", corpus: Path, splitter: "Splitter | None") -> None:
+def _tell(read: "Corpus | Documents", index: "ColBERTIndex", splitter: "Splitter | None") -> None:
     """Say what was read and how, and note beside the index what the next sync has to know."""
     from polyqa.documents import Documents
     from polyqa.documents.syncing import remember, remember_corpus
 
     say(read.summary())
     if not isinstance(read, Documents):
-        remember_corpus(index, corpus, splitter)
+        remember_corpus(index, Path(str(read.source)), splitter, read.split)
     else:
         remember(index, read)
         for name, reason in [*read.left_out.items()][read.NAMED :]:

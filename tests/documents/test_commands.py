@@ -6,6 +6,7 @@ import pytest
 import watchfiles
 from typer.testing import CliRunner
 
+from polyqa.base.errors import PolyqaError
 from polyqa.cli.app import app
 
 pytest.importorskip("kreuzberg")
@@ -91,3 +92,19 @@ def test_a_sync_splits_what_the_build_has_split(tmp_path: Path) -> None:
     assert "added 0 passages, removed 0" in run("index", "sync", index, corpus)
     run("index", "build", corpus, "--name", index, "--overwrite")
     assert "added 0 passages, removed 0, 1 unchanged" in run("index", "sync", index, corpus)
+
+
+def test_a_sync_reads_the_split_that_the_index_was_built_of(tmp_path: Path) -> None:
+    file, folder, index = tmp_path / "rows.json", tmp_path / "rows", tmp_path / "index"
+    splits = {"dev": [{"id": "d", "text": "Falcons dive."}], "test": [{"id": "t", "text": "Owls hunt."}]}
+    file.write_text(json.dumps(splits))
+    folder.mkdir()
+    for name, rows in splits.items():
+        (folder / f"{name}.json").write_text(json.dumps(rows))
+    named = f"{file}@dev"
+    for build, sync in (([folder, "--split", "dev"], folder), ([named], file), ([named], named)):
+        run("index", "build", *build, "--name", index, "--overwrite")
+        assert "added 0 passages, removed 0, 1 unchanged" in run("index", "sync", index, sync)
+    result = CliRunner().invoke(app, ["index", "sync", str(index), f"{file}@test"])
+    assert isinstance(result.exception, PolyqaError)
+    assert "names the split 'test', but 'dev' is asked for" in str(result.exception)
