@@ -192,6 +192,7 @@ def sync_command(
 
     The same command resumes a stopped sync.
     """
+    from polyqa.base.rows import exists, located
     from polyqa.documents import sync_index
 
     def sync() -> None:
@@ -199,18 +200,25 @@ def sync_command(
         say(synced.summary)
         say(str(synced))
 
-    sync()
     if not watch:
+        sync()
         return
     needs("watchfiles", extra="documents", for_="Watching a folder")
     from watchfiles import watch as changes
 
-    say(f"watching {folder} …", err=True)
-    for _ in changes(folder, raise_interrupt=True):
-        try:
+    place, _ = located(folder)
+    if not exists(place):
+        raise PolyqaError(f"{folder} is neither a folder nor a file.")
+    # The watcher begins with the first step, which is a time-out: what changes during the first sync counts, too.
+    for step, changed in enumerate(changes(place, rust_timeout=500, yield_on_timeout=True, raise_interrupt=True)):
+        if not step:
             sync()
-        except PolyqaError as error:  # a file may be half written: its next change is a new try
-            say(f"polyqa: {error}", err=True)
+            say(f"watching {folder} …", err=True)
+        elif changed:
+            try:
+                sync()
+            except PolyqaError as error:  # a file may be half written: its next change is a new try
+                say(f"polyqa: {error}", err=True)
 
 
 @index_app.command("info", cls=Command)
