@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 
 index_app = typer.Typer(help="Build and manage indexes.", no_args_is_help=True)
 
+_NOT_WITH_ADD = ("checkpoint", "nbits", "doc_maxlen", "shards", "overwrite", "engine", "workers", "address")
 _Name = Annotated[str, typer.Argument(help="Name or path of the index.", autocompletion=completion.indexes)]
 
 
 @index_app.command("build", cls=Command)
 def build_command(
+    context: typer.Context,
     corpus: Annotated[
         Path,
         typer.Argument(
@@ -96,6 +98,8 @@ def build_command(
 
     name = name or _name_of(corpus)
     if add:
+        if refused := options.given(context, *_NOT_WITH_ADD):
+            raise PolyqaError(f"--add keeps the settings of the index: leave out {', '.join(refused)}.")
         _add(name, corpus, split, overlap, split_long)
         return
     if nbits not in (1, 2, 4):
@@ -131,7 +135,7 @@ def _name_of(corpus: Path) -> str:
     stem = file.removesuffix(".gz").removesuffix(".GZ")
     suffix = "" if corpus.is_dir() else format_of(Path(file))
     stem = stem[: -len(suffix)] if suffix and len(stem) > len(suffix) else stem
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{stem}-{split}" if split else stem).strip("-.") or "index"
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{stem}-{split}" if split else stem).strip("-.").lstrip("-._") or "index"
 
 
 def _source(
