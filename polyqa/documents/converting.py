@@ -4,6 +4,7 @@ kreuzberg reads the formats; what it leaves in a text that is no part of it (run
 directives of Sphinx) is removed here. Runs in a process of its own, see `worker`.
 """
 
+import html
 import io
 import mailbox
 import re
@@ -43,6 +44,8 @@ FORMATS = {
 _WEB = (".html", ".htm", ".xhtml")
 _TEXTS = (".md", ".markdown", ".rst", ".txt", ".text")
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_WORDS = re.compile(rb"(<[wm]:t(?:\s[^<>]*)?>)([^<]*&[^<]*)")
+_AND = "\ufdd1"  # which is no character
 _SPACE = b'<w:t xml:space="preserve"> </w:t>'
 _EMPHASIS = re.compile(r"(?<!\w)\*{2,3}|\*{2,3}(?!\w)|(?<![\w*])\*(\S[^*]*)\*(?![\w*])")
 """What kreuzberg leaves of it in slides, and in cells of DOCX."""
@@ -242,13 +245,14 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
         shown = cleaning.LESS_THAN.encode()
         source = _with_listed_terms(_ESCAPED.sub(lambda found: shown if found[1] else found[0], file))
     elif suffix == ".docx":
-        source, mime_type = _with_tabs(file), _DOCX
+        source, mime_type = _with_signs(file), _DOCX
     result = _result(source, mime_type, slides)
     about: Mapping[str, Any] = result.metadata
     nodes = result.document["nodes"] if result.document else []
     blocks = list(_blocks(nodes, paged=suffix == ".pdf", bold=suffix == ".docx"))
     title = _title(str(about.get("title") or ""))
     if suffix in (".docx", ".pptx"):
+        blocks = [replace(block, text=block.text.replace(_AND, "&")) for block in blocks]
         blocks = [
             replace(block, text=_EMPHASIS.sub(r"\1", block.text)) if slides or block.kind == "table" else block
             for block in blocks
@@ -274,8 +278,11 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     return Document(title, blocks, _metadata(about))
 
 
-def _with_tabs(path: Path) -> bytes:
-    """Return a DOCX file with spaces and hyphens for tabs and hyphens that do not break: kreuzberg drops these."""
+def _with_signs(path: Path) -> bytes:
+    """Return a DOCX file with other signs for those that kreuzberg drops.
+
+    These are a space for a tab, a hyphen for one that does not break, and what XML must escape: Q&A becomes QA.
+    """
     result = io.BytesIO()
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(result, "w") as copy:
         for entry in archive.infolist():
@@ -283,8 +290,14 @@ def _with_tabs(path: Path) -> bytes:
             if entry.filename.endswith(".xml"):
                 data = re.sub(rb"<w:tab\s*/>", _SPACE, data)
                 data = re.sub(rb"<w:noBreakHyphen\s*/>", b"<w:t>-</w:t>", data)
+                data = _WORDS.sub(_unescaped, data)
             copy.writestr(entry, data)
     return result.getvalue()
+
+
+def _unescaped(words: re.Match[bytes]) -> bytes:
+    text = html.unescape(words[2].decode())
+    return words[1] + text.replace("&", _AND).replace("<", cleaning.LESS_THAN).encode()
 
 
 def _with_listed_terms(page: bytes) -> bytes:

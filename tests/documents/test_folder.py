@@ -351,24 +351,24 @@ def test_a_pdf_has_pages_sections_and_no_running_lines(documents: tuple[Document
     assert not any(word.isdigit() for word in whole.split())
 
 
-def test_a_docx_without_styles_has_its_headings_tabs_and_hyphens(tmp_path: Path) -> None:
+def test_a_docx_without_styles_has_its_headings_and_signs(tmp_path: Path) -> None:
     import docx
     from docx.oxml import OxmlElement
 
     document = docx.Document()
-    for text, bold in (("Wings", True), ("Length:\t90 cm", False), ("Mind the claws!", True), ("Eyes", True)):
+    for text, bold in (("Wings", True), ("Length:\t90 cm", False), ("Mind the claws!", True), ("Q&A", True)):
         document.add_paragraph().add_run(text).bold = bold
     run = document.add_paragraph().add_run("They see day")
     run._r.append(OxmlElement("w:noBreakHyphen"))
-    run.add_text("old prey.")
+    run.add_text("old prey if a<b & 'b>c'.")
     table = document.add_table(2, 2)
     for cell, text in zip(table._cells, ("Bird", "Sight", "Hawk", "2*3*4 km"), strict=True):
         cell.paragraphs[0].add_run(text).bold = text == "Bird"
     document.save(tmp_path / "a.docx")
     assert [(passage.title, passage.text) for passage in Documents(tmp_path)] == [
         ("Wings", "Length: 90 cm.\n\nMind the claws!"),
-        ("Wings › Eyes", "They see day-old prey."),
-        ("Wings › Eyes › Hawk", "Bird: Hawk; Sight: 2*3*4 km."),
+        ("Wings › Q&A", "They see day-old prey if a<b & 'b>c'."),
+        ("Wings › Q&A › Hawk", "Bird: Hawk; Sight: 2*3*4 km."),
     ]
 
 
