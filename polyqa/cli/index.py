@@ -147,8 +147,9 @@ def _source(
     """
     from polyqa.colbert_index.corpus import Corpus
     from polyqa.documents import Documents, Splitter, holds_documents, split_passages
+    from polyqa.documents.converting import is_ready
 
-    if holds_documents(corpus):
+    if holds_documents(corpus) and not (split and is_ready(corpus, split)):
         if split is not None:
             raise PolyqaError(f"{corpus} holds documents, which have no split {split!r}: leave out --split.")
         documents = Documents(corpus, Splitter(tokens, overlap, checkpoint))

@@ -61,13 +61,13 @@ _LINE_SPACING = 1.2  # of the size of the type
 _SLIDE = re.compile(r"slide-mark (\d+)")
 
 
-def is_ready(path: Path) -> bool:
-    """Return whether a file holds passages already: a corpus's format, or a table or a list with a text column."""
+def is_ready(path: Path, split: str | None = None) -> bool:
+    """Return whether a file, or a split of it, holds passages already: a corpus's format, or rows with a text."""
     suffix = path.suffix.lower()
     if suffix not in FORMATS or suffix not in SUFFIXES:
         return suffix not in FORMATS and format_of(path) in SUFFIXES
     try:
-        rows = (row.value for row in islice(read_rows(path, SHAPE), _FIRST_ROWS))
+        rows = (row.value for row in islice(read_rows(path, SHAPE, split), _FIRST_ROWS))
         first = next(rows, None)
         return SHAPE.is_row(first) and any(map(holds_passage, chain([first], rows)))
     except PolyqaError as error:  # the ids of a TSV file in another encoding would be lost without a word

@@ -127,7 +127,8 @@ def test_a_sync_reads_the_split_that_the_index_was_built_of(tmp_path: Path) -> N
     for name, rows in splits.items():
         (folder / f"{name}.json").write_text(json.dumps(rows))
     named = f"{file}@dev"
-    for build, sync in (([folder, "--split", "dev"], folder), ([named], file), ([named], named)):
+    split = ["--split", "dev"]
+    for build, sync in (([folder, *split], folder), ([file, *split], file), ([named], file), ([named], named)):
         run("index", "build", *build, "--name", index, "--overwrite")
         assert "added 0 passages, removed 0, 1 unchanged" in run("index", "sync", index, sync)
     result = CliRunner().invoke(app, ["index", "sync", str(index), f"{file}@test"])
