@@ -28,9 +28,11 @@ TEXTS = (
     *("text", "passage", "contents", "content", "body", "page_content", "paragraph", "chunk", "context"),
     *("passage_text", "paragraph_text", "chunk_text", "segment"),
 )
+_AMBIGUOUS = ("passage", "contents", "content", "body", "paragraph", "chunk", "context", "segment")
 _DOCUMENTS = ("documents", "docs", "ctxs")  # of a question: of RAMDocs, ALCE, DPR
 _HEADERLESS = ("id", "text", "title")
 _NAMED = 8  # columns in a summary
+_LEAST_WORDS = 6  # of a text
 _NAME = r"(?![a-z])\w\S*"
 _APART = r"(?: \([^()]{2,60}\)|(?:, [A-Z][^\s,.()]*(?: [A-Z][^\s,.()]*){0,3}){1,3})"
 # The title that many collections put before a text: "Da Real World Da Real World is an album", "Keyes, Oklahoma Keyes
@@ -48,10 +50,35 @@ _MARKUP = re.compile(r"(?:Section|BULLET)::::(?:- ?)?")  # of KILT's articles
 
 
 def _unnamed(cells: Sequence[str]) -> Sequence[str] | None:
-    return _HEADERLESS if len(cells) > 1 else None
+    """Return the columns of a table whose first line is a passage, with a number as id or a text of several words."""
+    named = len(cells) < 2 or not (cells[0].strip().isdecimal() or len(cells[1].split()) >= _LEAST_WORDS)
+    return None if named else _HEADERLESS
 
 
 SHAPE = Shape("passages", frozenset({*TEXTS, *_DOCUMENTS, "paragraphs"}), _unnamed, "corpus")
+
+
+def holds_passage(row: Any) -> bool:
+    """Tell whether a row holds a passage; a table of something else may have a column of such a name, too.
+
+    What may be a customer's segment, or the contents of a box, is a text if it is one of several words, or has an id or
+    a title.
+
+    >>> holds_passage({"Customer": "Acme", "Segment": "Enterprise"}), holds_passage({"id": 7, "segment": "It flies."})
+    (False, True)
+    """
+    if not isinstance(row, Mapping):
+        return False
+    cells = {str(key).strip().lower(): value for key, value in row.items()}
+    named = not cells.keys().isdisjoint((*IDS, *TITLES))
+    return any(
+        isinstance(cell, list)
+        if name not in TEXTS
+        else isinstance(cell, str | list)
+        and (named or name not in _AMBIGUOUS or len(str(cell).split()) >= _LEAST_WORDS)
+        for name, cell in cells.items()
+        if name in SHAPE.names
+    )
 
 
 def _begun(text: str) -> tuple[str, str]:
@@ -314,7 +341,8 @@ def read_corpus(source: CorpusSource) -> list[Passage]:
         ``FILE@SPLIT`` takes a split. A row has an ``id`` (or another name of `IDS`), a ``title`` (`TITLES`) and a
         ``text`` (`TEXTS`), a text or a list of sentences; what else it has is the passage's metadata. A TSV file
         without a header holds ``id<TAB>text`` or ``id<TAB>text<TAB>title``, the order of DPR's and ColBERT's
-        collections. A passage without an id gets that of its content, 16 hexadecimal digits.
+        collections; its first line begins with a number, or has a text of six words or more. A passage without an id
+        gets that of its content, 16 hexadecimal digits.
 
         A row with ``documents`` in place of a text (a question of RAMDocs; ``docs`` of ALCE, ``ctxs`` of DPR) holds a
         passage in each: the first of row 3 is ``3-1``, if it has no id of its own. Of questions of SQuAD, HotpotQA and

@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 
 index_app = typer.Typer(help="Build and manage indexes.", no_args_is_help=True)
 
+_NOT_WITH_ADD = ("checkpoint", "nbits", "doc_maxlen", "shards", "overwrite", "engine", "workers", "address")
 _Name = Annotated[str, typer.Argument(help="Name or path of the index.", autocompletion=completion.indexes)]
 
 
 @index_app.command("build", cls=Command)
 def build_command(
+    context: typer.Context,
     corpus: Annotated[
         Path,
         typer.Argument(
@@ -96,6 +98,8 @@ def build_command(
 
     name = name or _name_of(corpus)
     if add:
+        if refused := options.given(context, *_NOT_WITH_ADD):
+            raise PolyqaError(f"--add keeps the settings of the index: leave out {', '.join(refused)}.")
         _add(name, corpus, split, overlap, split_long)
         return
     if nbits not in (1, 2, 4):
@@ -116,7 +120,7 @@ def build_command(
             run=None if pool is None else pool.map,
             overwrite=overwrite,
         )
-    _tell(read, index, corpus, Splitter(doc_maxlen, overlap, checkpoint) if split_long else None)
+    _tell(read, index, Splitter(doc_maxlen, overlap, checkpoint) if split_long else None)
     say(f"indexed {counted(len(index), 'passage')}: {index.path}")
     if checkpoint == "embedded" and (language := corpus_language([passage.text for passage in index.passages])):
         say(f"The passages look {language}: {MODELS_READ}", err=True)
@@ -131,7 +135,7 @@ def _name_of(corpus: Path) -> str:
     stem = file.removesuffix(".gz").removesuffix(".GZ")
     suffix = "" if corpus.is_dir() else format_of(Path(file))
     stem = stem[: -len(suffix)] if suffix and len(stem) > len(suffix) else stem
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{stem}-{split}" if split else stem).strip("-.") or "index"
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{stem}-{split}" if split else stem).strip("-.").lstrip("-._") or "index"
 
 
 def _source(
@@ -143,8 +147,9 @@ def _source(
     """
     from polyqa.colbert_index.corpus import Corpus
     from polyqa.documents import Documents, Splitter, holds_documents, split_passages
+    from polyqa.documents.converting import is_ready
 
-    if holds_documents(corpus):
+    if holds_documents(corpus) and not (split and is_ready(corpus, split)):
         if split is not None:
             raise PolyqaError(f"{corpus} holds documents, which have no split {split!r}: leave out --split.")
         documents = Documents(corpus, Splitter(tokens, overlap, checkpoint))
@@ -155,14 +160,14 @@ def _source(
     return split_passages(read, Splitter(tokens, overlap, checkpoint)), read
 
 
-def _tell(read: "Corpus | Documents", index: "ColBERTIndex", corpus: Path, splitter: "Splitter | None") -> None:
+def _tell(read: "Corpus | Documents", index: "ColBERTIndex", splitter: "Splitter | None") -> None:
     """Say what was read and how, and note beside the index what the next sync has to know."""
     from polyqa.documents import Documents
     from polyqa.documents.syncing import remember, remember_corpus
 
     say(read.summary())
     if not isinstance(read, Documents):
-        remember_corpus(index, corpus, splitter)
+        remember_corpus(index, Path(str(read.source)), splitter, read.split)
     else:
         remember(index, read)
         for name, reason in [*read.left_out.items()][read.NAMED :]:
@@ -192,6 +197,7 @@ def sync_command(
 
     The same command resumes a stopped sync.
     """
+    from polyqa.base.rows import exists, located
     from polyqa.documents import sync_index
 
     def sync() -> None:
@@ -199,18 +205,25 @@ def sync_command(
         say(synced.summary)
         say(str(synced))
 
-    sync()
     if not watch:
+        sync()
         return
     needs("watchfiles", extra="documents", for_="Watching a folder")
     from watchfiles import watch as changes
 
-    say(f"watching {folder} …", err=True)
-    for _ in changes(folder, raise_interrupt=True):
-        try:
+    place, _ = located(folder)
+    if not exists(place):
+        raise PolyqaError(f"{folder} is neither a folder nor a file.")
+    # The watcher begins with the first step, which is a time-out: what changes during the first sync counts, too.
+    for step, changed in enumerate(changes(place, rust_timeout=500, yield_on_timeout=True, raise_interrupt=True)):
+        if not step:
             sync()
-        except PolyqaError as error:  # a file may be half written: its next change is a new try
-            say(f"polyqa: {error}", err=True)
+            say(f"watching {folder} …", err=True)
+        elif changed:
+            try:
+                sync()
+            except PolyqaError as error:  # a file may be half written: its next change is a new try
+                say(f"polyqa: {error}", err=True)
 
 
 @index_app.command("info", cls=Command)

@@ -17,13 +17,19 @@ _TAG = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _PICTURE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)|\[image(?:: [^\]]*)?\]")
+LESS_THAN = "\ufdd0"  # which is no character
+"""Stands for the sign where a web page shows it: in kreuzberg's Markdown that looks like the beginning of a tag."""
 _HYPHEN = re.compile(r"(?<=[a-zäöüßéèáóñç])(?:-\n\s*|\u00ad\s*)(?=[a-zäöüßéèáóñç])")
 _LIGATURES = str.maketrans({0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl"})
 """What a PDF of TeX has for them, by the encoding of its fonts (T1)."""
 _INVISIBLE = re.compile(r"[\u00ad\u200b\u2060\ufeff\x00-\x08\x0b\x0e-\x1f\x7f]")
 _UNBROKEN = re.compile(r"[!-~]{300,}")
 """Encoded data, such as base64; no text has such words."""
-_LEADERS = re.compile(r"(?:\. ?){4,}\s*\w*|(?:… ?){2,}\s*\w*")
+_LEADERS = re.compile(
+    r"(?<![.…])(?<![.…] )(?:(?:(?:\. ?){4,}+|(?:… ?){2,}+)\s*(?:[\w-]*\d|[ivxlc]+)[ \t]*|(?:\. ?){8,}+)$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""What a line of a table of contents ends with; of a sentence, dots stand for what is left out."""
 _NUMBER_BEFORE = re.compile(r"\W*(?:page\s*)?(\d{1,4})\b", re.IGNORECASE)
 _NUMBER_BEHIND = re.compile(r"\b(\d{1,4})\W*$")
 _NUMBERED = re.compile(r"^\W*(?:page\s*)?\d{1,4}\b\s*(?:of|/)?\s*|\s*\b\d{1,4}\W*$", re.IGNORECASE)
@@ -75,8 +81,17 @@ def inline(text: str) -> str:
         text = _LINK.sub(r"\1", _PICTURE.sub("", text))
     if "<" in text:
         text = re.sub(r"\s+([,.;:!?)])", r"\1", _TAG.sub(" ", text))
-    text = html.unescape(text)
+    text = html.unescape(text).replace(LESS_THAN, "<")
     return " ".join(_UNBROKEN.sub("", _INVISIBLE.sub("", text)).replace("¶", "").split())
+
+
+def literal(text: str) -> str:
+    """Return a text that stands for itself so that `inline` takes nothing in it for a tag.
+
+    >>> inline(literal("copy <source> <target>")), inline("copy <source> <target>")
+    ('copy <source> <target>', 'copy <target>')
+    """
+    return text.replace("<", "&lt;")
 
 
 def cleaned(blocks: Sequence[Block]) -> list[Block]:
@@ -84,7 +99,7 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
     result: list[Block] = []
     for block in blocks:
         if block.kind == "code":
-            text = dedent(_UNBROKEN.sub("", _INVISIBLE.sub("", block.text).replace("\f", "\n")))
+            text = dedent(_UNBROKEN.sub("", _INVISIBLE.sub("", block.text).replace("\f", "\n").replace(LESS_THAN, "<")))
             text = re.sub(r"\n\s*\n", "\n", text).strip("\n")
         elif block.kind == "table":
             text = "\n".join(filter(None, map(inline, block.text.splitlines())))
@@ -93,7 +108,7 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
             if block.kind == "heading":
                 text = _LEADERS.sub("", text).strip(" #*_")
             elif _LEADERS.search(text) and len(_LEADERS.sub("", text)) < 200:
-                continue  # a line of a table of contents
+                continue
         if not re.search(r"\w", text):
             continue
         last = result[-1] if result else None
@@ -357,7 +372,7 @@ def plain_blocks(text: str) -> list[Block]:
                 heading = flush and len(lines) == 1 and _FLUSH_HEADING.fullmatch(lines[0].rstrip())
                 blocks.extend([Block(lines[0], "heading", 1, **place)] if heading else _plain_block(lines, place))
         first += page.count("\n")
-    return cleaned(blocks)
+    return cleaned([block if block.kind == "code" else replace(block, text=literal(block.text)) for block in blocks])
 
 
 def titled(blocks: list[Block], text: str) -> list[Block]:

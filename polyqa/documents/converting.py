@@ -4,15 +4,19 @@ kreuzberg reads the formats; what it leaves in a text that is no part of it (run
 directives of Sphinx) is removed here. Runs in a process of its own, see `worker`.
 """
 
+import html
 import io
 import mailbox
 import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from email import message_from_bytes, policy
-from itertools import groupby
+from email.errors import HeaderParseError
+from email.message import EmailMessage
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +24,10 @@ from charset_normalizer import from_bytes
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.languages import foreign_language
-from polyqa.base.rows import SUFFIXES, format_of, read_rows
+from polyqa.base.rows import SUFFIXES, cells_of, format_of, read_rows
+from polyqa.base.text import well_formed
 from polyqa.base.values import MetadataValue
-from polyqa.colbert_index.corpus import SHAPE
+from polyqa.colbert_index.corpus import SHAPE, holds_passage
 
 from . import cleaning
 from .blocks import Block, Document, rows_text
@@ -32,34 +37,41 @@ from .markup import markup_of, rst_as_markdown, wiki_as_markdown
 FORMATS = {
     ".pdf": "PDF", ".docx": "DOCX", ".pptx": "PPTX", ".xlsx": "XLSX", ".html": "HTML", ".htm": "HTML", ".xhtml": "HTML",
     ".md": "Markdown", ".markdown": "Markdown", ".rst": "reStructuredText", ".txt": "text", ".text": "text",
-    ".epub": "EPUB", ".eml": "e-mail", ".mbox": "mailbox", ".csv": "CSV", ".json": "JSON",
+    ".epub": "EPUB", ".eml": "e-mail", ".mbox": "mailbox", ".csv": "CSV", ".tsv": "TSV", ".json": "JSON",
 }  # fmt: skip
 """The formats by suffix."""
 
 _WEB = (".html", ".htm", ".xhtml")
 _TEXTS = (".md", ".markdown", ".rst", ".txt", ".text")
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_WORDS = re.compile(rb"(<[wm]:t(?:\s[^<>]*)?>)([^<]*&[^<]*)")
+_AND = "\ufdd1"  # which is no character
 _SPACE = b'<w:t xml:space="preserve"> </w:t>'
 _EMPHASIS = re.compile(r"(?<!\w)\*{2,3}|\*{2,3}(?!\w)|(?<![\w*])\*(\S[^*]*)\*(?![\w*])")
 """What kreuzberg leaves of it in slides, and in cells of DOCX."""
 _CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?([\w-]+)", re.IGNORECASE)
+_ESCAPED = re.compile(rb"<title\b[^<]*|<[^<>]*>|(&(?:lt|#0*60|#x0*3c);)", re.IGNORECASE)
+"""Finds signs that a web page shows, or passes over tags and the title, which kreuzberg reads rightly."""
+_MARKED_UP = re.compile(r"</[a-z]\w*>|<br ?/?>", re.IGNORECASE)
 _CENTRAL = ("Polish", "Czech", "Hungarian", "Romanian")
 _AS_BROWSERS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252")
 """Encodings that browsers read as another one (WHATWG, Encoding)."""
+_FIRST_ROWS = 20  # of a table, which tell whether its rows are passages
 _LINE_SPACING = 1.2  # of the size of the type
 _SLIDE = re.compile(r"slide-mark (\d+)")
 
 
-def is_ready(path: Path) -> bool:
-    """Return whether a file holds passages already: a corpus's format, or a table or a list with a text column."""
+def is_ready(path: Path, split: str | None = None) -> bool:
+    """Return whether a file, or a split of it, holds passages already: a corpus's format, or rows with a text."""
     suffix = path.suffix.lower()
     if suffix not in FORMATS or suffix not in SUFFIXES:
         return suffix not in FORMATS and format_of(path) in SUFFIXES
     try:
-        first = next(read_rows(path, SHAPE), None)
-    except PolyqaError:
-        return False
-    return first is not None and SHAPE.is_row(first.value)
+        rows = (row.value for row in islice(read_rows(path, SHAPE, split), _FIRST_ROWS))
+        first = next(rows, None)
+        return SHAPE.is_row(first) and any(map(holds_passage, chain([first], rows)))
+    except PolyqaError as error:  # the ids of a TSV file in another encoding would be lost without a word
+        return suffix == ".tsv" and isinstance(error.__cause__, UnicodeDecodeError)
 
 
 class UnreadableError(Exception):
@@ -75,6 +87,8 @@ def convert(path: Path) -> Iterator[Document]:
         yield from _mails(path)
     elif suffix == ".eml":
         yield _mail(path.read_bytes(), archived=False)
+    elif suffix in (".csv", ".tsv"):
+        yield _table(path)
     elif suffix in _TEXTS:
         yield _text_document(decoded(path.read_bytes()), suffix)
     elif suffix in _WEB:
@@ -121,16 +135,26 @@ def _text_document(text: str, suffix: str) -> Document:
     else:
         text = rst_as_markdown(text) if suffix == ".rst" else wiki_as_markdown(text)
     blocks = cleaning.cleaned(markdown_blocks(text))
-    return Document(cleaning.inline(str(metadata.pop("title", ""))), blocks, metadata)
+    return Document(cleaning.inline(_literal(str(metadata.pop("title", "")))), blocks, metadata)
+
+
+def _table(path: Path) -> Document:
+    """Return the rows of a CSV or TSV file; of one with a lone quote (5" pump), kreuzberg makes a single row."""
+    rows = [[_literal(cell) for cell in cells] for cells in cells_of(decoded(path.read_bytes()))]
+    text = rows_text(rows)
+    line = 1 if text.count("\n") + 1 == len(rows) else 2  # behind a header
+    return Document(path.stem, cleaning.cleaned([Block(text, "table", line=line)]), {})
 
 
 def _mails(path: Path) -> Iterator[Document]:
     """Yield the messages of a mailbox but for those without a text; `UnreadableError` if there is no other."""
     lacking: UnreadableError | None = None
     found = False
-    for message in mailbox.mbox(path, create=False):
+    box = mailbox.mbox(path, create=False)
+    for key in box.keys():  # noqa: SIM118 - a mailbox iterates over its messages, parsed
+        escaped = box.get_bytes(key)
         try:
-            yield _mail(message.as_bytes(), archived=True)
+            yield _mail(re.sub(rb"(?m)^>(>*From )", rb"\1", escaped), archived=True)
             found = True
         except UnreadableError as error:
             lacking = error
@@ -157,17 +181,34 @@ def _mail(data: bytes, *, archived: bool) -> Document:
         text, *patch = re.split(r"(?m)^(?=diff --git |Index: |--- a/)", text, maxsplit=1)
         blocks = [replace(block, line=None, page=None) for block in cleaning.plain_blocks(text)]
         blocks += cleaning.cleaned([Block(part, "code") for part in patch])
-    sender = message["from"].addresses[0] if message["from"] and message["from"].addresses else None
-    sent = message["date"].datetime if message["date"] else None
+    senders, sent = getattr(_header(message, "from"), "addresses", ()), _header(message, "date")
     fields = {
-        "author": cleaning.inline(sender.display_name or sender.addr_spec) if sender else "",
-        "date": sent.date().isoformat() if sent else "",
+        "author": cleaning.inline(well_formed(senders[0].display_name or senders[0].addr_spec)) if senders else "",
+        "date": sent.datetime.date().isoformat() if sent and sent.datetime else "",
     }
     return Document(
-        " ".join(str(message["subject"] or "").split()),
+        well_formed(" ".join(str(_header(message, "subject") or "").split())),
         blocks,
         {name: value for name, value in fields.items() if value},
     )
+
+
+def _header(message: EmailMessage, name: str) -> Any:
+    """Return a header as Python parses it; ``None`` if there is none, or none that Python can parse.
+
+    Letters that are not encoded as they should be are read as UTF-8, or else as Windows' for the West.
+    """
+    raw = next((str(value) for key, value in message.raw_items() if key.lower() == name), None)
+    if raw is None:
+        return None
+    data = raw.encode(errors="surrogateescape")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("cp1252", errors="replace")
+    with suppress(AttributeError, LookupError, TypeError, ValueError, HeaderParseError):  # faults of the parser
+        return policy.default.header_factory(name, "".join(text.splitlines()))
+    return None
 
 
 def _result(file: Path | bytes, mime_type: str | None, slides: bool) -> Any:
@@ -201,15 +242,17 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     slides = suffix == ".pptx"
     source: Path | bytes = file
     if isinstance(file, bytes):
-        source = _with_listed_terms(file)
+        shown = cleaning.LESS_THAN.encode()
+        source = _with_listed_terms(_ESCAPED.sub(lambda found: shown if found[1] else found[0], file))
     elif suffix == ".docx":
-        source, mime_type = _with_tabs(file), _DOCX
+        source, mime_type = _with_signs(file), _DOCX
     result = _result(source, mime_type, slides)
     about: Mapping[str, Any] = result.metadata
     nodes = result.document["nodes"] if result.document else []
     blocks = list(_blocks(nodes, paged=suffix == ".pdf", bold=suffix == ".docx"))
     title = _title(str(about.get("title") or ""))
     if suffix in (".docx", ".pptx"):
+        blocks = [replace(block, text=block.text.replace(_AND, "&")) for block in blocks]
         blocks = [
             replace(block, text=_EMPHASIS.sub(r"\1", block.text)) if slides or block.kind == "table" else block
             for block in blocks
@@ -226,10 +269,7 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     elif suffix in _WEB:  # of these its structure lacks the terms of lists of definitions
         body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
         blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
-    elif suffix == ".csv":
-        rows = max((int(node["content"]["grid"]["rows"]) for node in nodes if "grid" in node["content"]), default=0)
-        blocks = [replace(block, line=1 if block.text.count("\n") + 1 == rows else 2) for block in blocks]
-    if suffix in (".xlsx", ".csv", ".json") and not title:  # their first heading is a sheet's or a key's
+    if suffix in (".xlsx", ".json") and not title:  # their first heading is a sheet's or a key's
         title = file.stem if isinstance(file, Path) else ""
     blocks = cleaning.cleaned(blocks)
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
@@ -238,8 +278,11 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     return Document(title, blocks, _metadata(about))
 
 
-def _with_tabs(path: Path) -> bytes:
-    """Return a DOCX file with spaces and hyphens for tabs and hyphens that do not break: kreuzberg drops these."""
+def _with_signs(path: Path) -> bytes:
+    """Return a DOCX file with other signs for those that kreuzberg drops.
+
+    These are a space for a tab, a hyphen for one that does not break, and what XML must escape: Q&A becomes QA.
+    """
     result = io.BytesIO()
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(result, "w") as copy:
         for entry in archive.infolist():
@@ -247,8 +290,14 @@ def _with_tabs(path: Path) -> bytes:
             if entry.filename.endswith(".xml"):
                 data = re.sub(rb"<w:tab\s*/>", _SPACE, data)
                 data = re.sub(rb"<w:noBreakHyphen\s*/>", b"<w:t>-</w:t>", data)
+                data = _WORDS.sub(_unescaped, data)
             copy.writestr(entry, data)
     return result.getvalue()
+
+
+def _unescaped(words: re.Match[bytes]) -> bytes:
+    text = html.unescape(words[2].decode())
+    return words[1] + text.replace("&", _AND).replace("<", cleaning.LESS_THAN).encode()
 
 
 def _with_listed_terms(page: bytes) -> bytes:
@@ -285,7 +334,7 @@ def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:
         missing = words - Counter(re.findall(r"\w+", " ".join(block.text for block in by_page.get(page, []))))
         torn = any(block.kind == "table" for block in by_page.get(page, []))
         lost = page in pages and (torn or missing.total() > words.total() / 10)
-        result += cleaning.page_blocks(pages[page], page) if lost else by_page.get(page, [])
+        result += cleaning.page_blocks(cleaning.literal(pages[page]), page) if lost else by_page.get(page, [])
     return result
 
 
@@ -306,7 +355,7 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool, bold: bool) -> I
             continue
         match content["node_type"]:
             case "heading":
-                yield Block(content["text"], "heading", int(content["level"]), page=page, size=_size(node))
+                yield Block(_literal(content["text"]), "heading", int(content["level"]), page=page, size=_size(node))
             case "table":
                 yield Block(_rows(content["grid"]), "table", page=page)
             case "code" | "formula":
@@ -316,9 +365,14 @@ def _blocks(nodes: Sequence[Mapping[str, Any]], *, paged: bool, bold: bool) -> I
             case kind:
                 text, item = content.get("text") or "", number if kind == "list_item" else 0
                 if bold and not item and _is_bold(node, text):
-                    yield Block(text, "heading", cleaning.LOWEST)
+                    yield Block(_literal(text), "heading", cleaning.LOWEST)
                 else:
-                    yield Block(text, page=page, item=item, size=_size(node))
+                    yield Block(_literal(text), page=page, item=item, size=_size(node))
+
+
+def _literal(text: str) -> str:
+    """Return a text or a cell for `cleaning.inline`, in which no tag is left: what shops export holds HTML."""
+    return cleaning.literal(cleaning.inline(text) if _MARKED_UP.search(text) else text)
 
 
 def _is_bold(node: Mapping[str, Any], text: str) -> bool:
@@ -338,7 +392,7 @@ def _size(node: Mapping[str, Any]) -> float:
 def _rows(grid: Mapping[str, Any]) -> str:
     rows = [[""] * int(grid["cols"]) for _ in range(int(grid["rows"]))]
     for cell in grid["cells"]:
-        rows[cell["row"]][cell["col"]] = cell["content"]
+        rows[cell["row"]][cell["col"]] = _literal(cell["content"])
     return rows_text([row for row in rows if any(row)])
 
 
@@ -359,7 +413,7 @@ def _on_slides(blocks: Sequence[Block]) -> Iterator[Block]:
 
 def _title(text: str) -> str:
     """Return a title, unless a program made it up."""
-    title = cleaning.inline(text)
+    title = cleaning.inline(cleaning.literal(text))
     made_up = (
         r"(?i)((powerpoint )?presentation\d*|microsoft \w+ - .*|untitled.*|unknown|document\d*|\(anonymous\)|"
         r".*\.(docx?|dvi|tex|indd|pptx?|xlsx?|qxd|ps))"

@@ -35,7 +35,9 @@ def holds_documents(path: Path) -> bool:
     if is_saved(path):
         return False
     files = [
-        file for file in visible_files(path, lambda place, error: None) if not _ABOUT_A_CORPUS.fullmatch(file.name)
+        file
+        for file in visible_files(path, lambda place, error: None)
+        if not _ABOUT_A_CORPUS.fullmatch(file.name) and file.parent.name.lower() != "qrels"
     ]
     ready = [file for file in files if format_of(file) in SUFFIXES]
     documents = (file for file in files if file.suffix.lower() in FORMATS)

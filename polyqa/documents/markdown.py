@@ -1,6 +1,8 @@
 """Reads Markdown: that of files, and what other markup and web pages are turned into."""
 
+import html
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -20,7 +22,8 @@ _RESERVED = ("source", "section", "page", "line", "pid")
 """What polyqa itself says of a passage; a file may not, in capitals neither: columns differ in more than case."""
 _LONGEST_FRONT_MATTER = 1 << 16  # characters
 _LARGEST = 1 << 63  # the first whole number that SQLite does not take
-_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
+_FRONT_MATTER = re.compile(r"\A(?:---[ \t]*\n(.*?\n)(?:---|\.\.\.)|\+\+\+[ \t]*\n(.*?\n)\+\+\+)[ \t]*\n", re.DOTALL)
+"""In YAML, or in TOML as Hugo has it."""
 _ADMONITION = re.compile(r"( *)(?:!!!|\?\?\?\+?|===)\s+(?:[\w-]+(?:\s+[\w-]+)*)?\s*(?:\"([^\"]*)\")?\s*")
 _DEFINITION = re.compile(r"( *): {1,3}(\S.*)")
 _SHORTCODE = re.compile(
@@ -33,7 +36,7 @@ _MYST_WITHOUT_TEXT = re.compile(r"\{(?:toctree|contents|include|literalinclude|i
 
 
 def front_matter(text: str) -> tuple[dict[str, MetadataValue], str]:
-    r"""Return what a Markdown file says of itself in YAML, and the text with empty lines in its place.
+    r"""Return what a Markdown file says of itself in YAML or TOML, and the text with empty lines in its place.
 
     >>> front_matter("---\ntitle: Falcon\ndate: 2024-01-02\ntags: [a, b]\n---\nText")
     ({'title': 'Falcon', 'date': '2024-01-02', 'tags': 'a, b'}, '\n\n\n\n\nText')
@@ -41,10 +44,10 @@ def front_matter(text: str) -> tuple[dict[str, MetadataValue], str]:
     import yaml
 
     match = _FRONT_MATTER.match(text)
-    if match is None or len(match[1]) > _LONGEST_FRONT_MATTER:
+    if match is None or len(match[0]) > _LONGEST_FRONT_MATTER:
         return {}, text
     try:
-        fields = yaml.safe_load(match[1])
+        fields = tomllib.loads(match[2]) if match[1] is None else yaml.safe_load(match[1])
     except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a day that is none, a number without digits
         return {}, text
     if not isinstance(fields, dict):
@@ -122,15 +125,20 @@ def _moved(blocks: Sequence[Block], lines: int) -> Iterator[Block]:
 
 
 def _shown(children: "Sequence[Token]") -> str:
-    """Return what a reader sees of a line of tokens; tags stay, for not all that looks like one is HTML."""
+    """Return what a reader sees of a line of tokens, for `inline`: code and text are escaped, tags are not."""
     return "".join(
-        " " if child.type in ("softbreak", "hardbreak") else "" if child.type == "image" else child.content
+        " "
+        if child.type in ("softbreak", "hardbreak")
+        else html.escape(child.content, quote=False)
+        if child.type in ("text", "code_inline")
+        else child.content * (child.type != "image")
         for child in children
     )
 
 
 def _is_furniture(children: "Sequence[Token]", shown: str) -> bool:
     """Return whether a paragraph of a web page is no part of its text: it consists of links, or is about cookies."""
+    shown = inline(shown)
     linked, depth, links = "", 0, 0
     for child in children:
         depth += child.nesting if child.type in ("link_open", "link_close") else 0
@@ -140,7 +148,7 @@ def _is_furniture(children: "Sequence[Token]", shown: str) -> bool:
     share = len(re.findall(r"\w", linked)) / max(1, words)
     return (
         share > (0.9 if links < 3 else 0.7)
-        or FURNITURE.fullmatch(inline(shown)) is not None
+        or FURNITURE.fullmatch(shown) is not None
         or (len(shown) < 600 and all(pattern.search(shown) for pattern in COOKIES))
     )
 

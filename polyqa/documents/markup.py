@@ -27,7 +27,7 @@ _ADORNMENT = re.compile(r"([-=`:.'\"~^_*+#<>])\1{2,} *")
 _ROLE = re.compile(r"(?<![\w`]):[\w:+-]+:`([^`]+)`|`([^`<]+?)\s*<[^`>]*>`__?|(?<!`)`([^`]+)`__?(?!\w)")
 _REFERENCE = re.compile(r"(?<!\w)((?!_)\w*[^\W_]|\[[\w#*]+\])__?(?=[\s.,;:)!?]|$)", re.MULTILINE)
 _NUMBER = re.compile(r"(?:#\.|\((?:\d+|#)\)) +(?=\S)")
-_WIKI_HEADING = re.compile(r"^(={1,6}) *(\S(?:.*?\S)?) *\1\s*$", re.MULTILINE)
+_WIKI_HEADING = re.compile(r"^(={1,6}) *([^=\s](?:.*?\S)?) *=+\s*$", re.MULTILINE)
 
 
 def markup_of(text: str) -> str:

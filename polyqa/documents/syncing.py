@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
-from polyqa.base.rows import exists
+from polyqa.base.rows import exists, located
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import MetadataValue, Passage
 from polyqa.colbert_index import ColBERTIndex, remove_passages
@@ -29,7 +29,7 @@ from .folder import Before, Documents, holds_documents
 from .splitting import Splitter, split_passages
 
 _STATE = ".documents.json"
-_READING = 8  # raised whenever documents are read in another way: the next sync then converts all files again
+_READING = 9  # raised whenever documents are read in another way: the next sync then converts all files again
 _AT_ONCE = 2_000  # passages that an interrupted sync loses at most
 
 
@@ -74,7 +74,7 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     index
         An index, or its name or path.
     folder
-        The folder.
+        The folder; of a corpus with several splits, the one that the index was built of is read.
 
     Raises
     ------
@@ -83,8 +83,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
         passages would go as the folder is another one; then nothing is changed.
     """
     opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
-    folder = Path(folder).expanduser()
     state = _read_state(opened)
+    folder, split = located(folder, state.part)
     splitter = Splitter(state.tokens or opened.settings.doc_maxlen, state.overlap, opened.manifest.checkpoint)
     present = opened.stored
     same = state.tokens == splitter.tokens and state.reading == _READING
@@ -98,8 +98,9 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     before = {source: Before(file.digest if source in stands else "", file.titles) for source, file in files.items()}
     documents = None
     passages: Iterable[Passage]
-    if exists(folder) and not holds_documents(folder):
-        passages = split_passages(read_corpus(folder), splitter) if state.split else read_corpus(folder)
+    if exists(folder) and (split or not holds_documents(folder)):
+        corpus = read_corpus(f"{folder}@{split}" if split else folder)
+        passages = split_passages(corpus, splitter) if state.split else corpus
     else:
         passages = documents = Documents(folder, splitter, before=before)
     new: list[Passage] = []
@@ -112,16 +113,16 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
             new.append(passage)
             if old is not None:
                 rewritten.add(passage.pid)
-    skipped = documents.skipped if documents else set()
-    for pid in rewritten:  # by a file that is new, or was changed
-        if (place := str(present[pid].metadata.get("source"))) in skipped:
-            raise repeated_id(pid, place, str(at_hand[pid].metadata["source"]))
-    as_before = {*documents.left_out, *documents.skipped} if documents else set()
+    # By ids: what a stopped sync or another folder filed under the name of an unchanged file is none of its passages.
+    as_before = {pid for source in documents.skipped for pid in files[source].ids} if documents else set()
+    for pid in rewritten & as_before:  # by a file that is new, or was changed
+        raise repeated_id(pid, str(present[pid].metadata.get("source")), str(at_hand[pid].metadata["source"]))
+    left_out = {*documents.left_out} if documents else set()
     moved: dict[str, Mapping[str, MetadataValue]] = {}
     gone: list[str] = []
     for pid, old in present.items():
         places = accumulate(str(old.metadata.get("source", "")).split("/"), "{}/{}".format)  # folders, then the file
-        if pid in rewritten or not as_before.isdisjoint(places):
+        if pid in rewritten or pid in as_before or not left_out.isdisjoint(places):
             continue
         if pid in at_hand:
             if old.metadata != at_hand[pid].metadata:
@@ -140,7 +141,7 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
         documents.ids |= {source: files[source].ids for source in documents.skipped}
         remember(opened, documents)
     else:
-        remember_corpus(opened, folder, splitter if state.split else None)
+        remember_corpus(opened, folder, splitter if state.split else None, split)
     stayed = len(present) - len(gone) - len(rewritten) - len(moved)
     summary = documents.summary() if documents else f"read {counted(len(at_hand), 'passage')}"
     return Synced(opened, len(new), len(gone) + len(rewritten), len(moved), stayed, summary)
@@ -178,9 +179,9 @@ def remember(index: ColBERTIndex, documents: Documents) -> None:
     _note(index, documents.path, documents.splitter, files=files)
 
 
-def remember_corpus(index: ColBERTIndex, corpus: Path, splitter: Splitter | None) -> None:
-    """Note beside an index which corpus it was built of, and how passages that were too long were split, if at all."""
-    _note(index, corpus, splitter, split=splitter is not None)
+def remember_corpus(index: ColBERTIndex, corpus: Path, splitter: Splitter | None, part: str | None = None) -> None:
+    """Note beside an index of which corpus and split it was built, and how long passages were split, if at all."""
+    _note(index, corpus, splitter, split=splitter is not None, part=part)
 
 
 def _note(index: ColBERTIndex, folder: Path, splitter: Splitter | None, **read: Any) -> None:
@@ -205,7 +206,8 @@ class _State(BaseModel):
     tokens: int | None = Field(default=None, ge=32, le=500)
     overlap: int = Field(default=0, ge=0, le=250)
     reading: int = 1
-    split: bool = False
+    split: bool = False  # long passages were
+    part: str | None = None  # the split of the corpus
     files: dict[str, _File] = Field(default_factory=dict)
 
 

@@ -10,11 +10,12 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.text import well_formed
 from polyqa.base.values import Passage
 
 from .splitting import Splitter
@@ -139,6 +140,15 @@ def _answer(path: Path, source: str, splitter: Splitter) -> dict[str, object]:
     return {"passages": [passage.model_dump(exclude={"score"}) for passage in passages]}
 
 
+def _written(answer: Mapping[str, object]) -> str:
+    r"""Return an answer as a line of JSON; half characters of a file would be an error wherever they come to.
+
+    >>> _written({"reason": "caf\udce9"}) == '{"reason": "caf\ufffd"}'
+    True
+    """
+    return well_formed(json.dumps(answer, ensure_ascii=False))
+
+
 def main(arguments: Sequence[str]) -> None:
     """Answer until the input ends."""
     location, tokens, overlap = arguments
@@ -153,7 +163,7 @@ def main(arguments: Sequence[str]) -> None:
     splitter = Splitter(int(tokens), int(overlap), location)
     for line in sys.stdin:
         path, source = json.loads(line)
-        print(json.dumps(_answer(Path(path), source, splitter)), file=answers, flush=True)
+        print(_written(_answer(Path(path), source, splitter)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,10 @@ def texts(blocks: list[Block]) -> list[str]:
         ("AT&amp;T [link](https://x.org/a_(b)) ![picture](p.png)", "AT&T link."),
         (f"data {'Ab9/' * 200} end", "data end."),
         ("1.2 Wings . . . . . . . . 7", None),
+        ("Preface .... xi", None),
+        ("1.2 Wings . . . . . . . . .", None),
+        ("He waited.... Then the pump started.", "He waited.... Then the pump started."),
+        ("It was……  2 days later it ran.", "It was…… 2 days later it ran."),
         ("***", None),
     ],
 )
@@ -215,6 +219,26 @@ def test_a_plain_text_has_headings_lines_and_drawings() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "Use `copy <source> <target>`, \\<b> or &lt;video&gt;, and <b>not</b> `&lt;`.",
+            "Use copy <source> <target>, <b> or <video>, and not &lt;.",
+        ),
+        ("| Tag | Use |\n|---|---|\n| `<table>` | rows |", "Tag: <table>; Use: rows."),
+        ("## `<summary>` of <i>it</i>", "<summary> of it"),
+    ],
+)
+def test_code_and_text_that_look_like_a_tag_stay(text: str, shown: str) -> None:
+    assert texts(cleaned(markdown_blocks(text))) == [shown]
+
+
+def test_a_plain_text_has_no_tags() -> None:
+    text = "THE <TABLE> ELEMENT\n\nif a<b and b>c then <br>\ncopy <source> <target>."
+    assert texts(plain_blocks(text))[1:] == ["if a<b and b>c then <br> copy <source> <target>."]
+
+
+@pytest.mark.parametrize(
     ("rst", "expected"),
     [
         (".. note:: Mind the\n   gap.\n\n   More.", ["Mind the gap.", "More."]),
@@ -228,6 +252,7 @@ def test_a_plain_text_has_headings_lines_and_drawings() -> None:
         (".. versionadded:: 2.0", ["New in version 2.0."]),
         ("See :ref:`the\nguide <g>` of :func:`~a.b.c`, `here <x>`_, Falcon_.", ["See the guide of c, here, Falcon."]),
         ("See ``__init__.py``.", ["See __init__.py."]),
+        ("Use ``<table>``.", ["Use <table>."]),
         ("- item\n  goes on\n- next\n\n  and on", ["item goes on.", "next.", "and on."]),
         ("speed\n   How fast it is.", ["speed: How fast it is."]),
         (">>> fly()\nTrue\n\nText", [">>> fly()\nTrue", "Text."]),
@@ -297,6 +322,11 @@ def test_code_of_a_wiki_is_kept() -> None:
 
 def test_front_matter_and_what_site_generators_add_to_markdown() -> None:
     assert front_matter("---\na: 1\nb: [x, {y: 1}]\nline: 3\nc:\n---\nText") == ({"a": 1}, "\n" * 6 + "Text")
+    toml = "+++\ntitle = 'Falcon'\ndate = 2024-01-02T09:30:00Z\ntags = ['a', 'b']\n[params]\nc = 1\n+++\n"
+    fields = {"title": "Falcon", "date": "2024-01-02T09:30:00+00:00", "tags": "a, b"}
+    assert front_matter(f"{toml}Text") == (fields, "\n" * 7 + "Text")
+    assert front_matter(f"{toml}+++") == (fields, "\n" * 7 + "+++")
+    assert front_matter("+++\na\n+++\nText") == ({}, "+++\na\n+++\nText")
     assert front_matter("---\n- a\n---\nText")[0] == front_matter("---\na: [\n---\nText")[0] == {}
     for text, expected in {
         '!!! warning "Mind"\n    Body\n\n# T { #id }': ["Mind: Body", "T"],
@@ -306,7 +336,7 @@ def test_front_matter_and_what_site_generators_add_to_markdown() -> None:
         "(label)=\n```{note}\n:class: x\n\nSee {ref}`it`.\n```": ["See it."],
         "<script>\nx\n</script>\n\nText": ["Text"],
         "#### `A=<n>`\n\n: How\nmany.\n\n    !!! tip\n\n        Few.\n\n    Defaults to 1": [
-            "A=<n>",
+            "A=&lt;n&gt;",
             "How many.",
             "Few.",
             "Defaults to 1",
@@ -349,6 +379,9 @@ def test_rows_of_terms_and_meanings_have_no_header(head: str, row: str, text: st
         ("# A\n\n## B\n\n[c](d)", ".md"),
         ("# a comment\n# another\nword", ".txt"),
         ("a == b\n\n====\n", ".txt"),
+        ("A\n====\n\nB\n=======\n\n=====  =====\n", ".txt"),
+        ("======= A =======\n\n======= B =======\n", ".txt"),
+        ("=== A ==\n\n==B==\n", ".wiki"),
     ],
 )
 def test_the_markup_of_a_plain_text(text: str, suffix: str) -> None:

@@ -1,11 +1,15 @@
+import _thread
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import watchfiles
 from typer.testing import CliRunner
 
+from polyqa.base.errors import PolyqaError
 from polyqa.cli.app import app
 
 pytest.importorskip("kreuzberg")
@@ -61,20 +65,42 @@ def test_watching_syncs_at_each_change(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "birds" / "falcon.md").write_text("Falcons dive.")
     run("index", "build", tmp_path / "birds", "--name", tmp_path / "index")
 
-    def changes(folder: Path, **_: object) -> Iterator[None]:
+    def changes(folder: Path, **_: object) -> Iterator[set[str]]:
+        yield set()
+        yield set()
         (folder / "owl.md").write_text("Owls hunt.")
-        yield
+        yield {"owl.md"}
         (folder / "owl.md").unlink()
         (folder / "falcon.md").rename(folder / "falcon.md.part")  # half written: nothing is lost
-        yield
+        yield {"falcon.md"}
         (folder / "falcon.md.part").rename(folder / "falcon.md")
-        yield
+        yield {"falcon.md"}
 
     monkeypatch.setattr(watchfiles, "watch", changes)
     output = run("index", "sync", tmp_path / "index", tmp_path / "birds", "--watch")
     assert "added 1 passage, removed 0, 1 unchanged" in output
     assert "holds no file that can be read" in output
     assert "added 0 passages, removed 1, 1 unchanged; index holds 1" in output
+
+
+def test_what_changes_during_the_first_sync_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    syncs: list[str] = []
+
+    def sync(name: str, folder: Path) -> SimpleNamespace:
+        syncs.append(name)
+        if len(syncs) > 1:
+            raise KeyboardInterrupt
+        (folder / "owl.md").write_text("Owls hunt.")
+        return SimpleNamespace(summary="")
+
+    monkeypatch.setattr("polyqa.documents.sync_index", sync)
+    too_late = threading.Timer(30, _thread.interrupt_main)
+    too_late.start()
+    assert CliRunner().invoke(app, ["index", "sync", "birds", str(tmp_path), "--watch"]).exit_code == 130
+    too_late.cancel()
+    assert len(syncs) == 2
+    missing = CliRunner().invoke(app, ["index", "sync", "birds", str(tmp_path / "no"), "--watch"])
+    assert "neither a folder nor a file" in str(missing.exception)
 
 
 def test_long_passages_of_a_corpus_are_split(tmp_path: Path) -> None:
@@ -91,3 +117,20 @@ def test_a_sync_splits_what_the_build_has_split(tmp_path: Path) -> None:
     assert "added 0 passages, removed 0" in run("index", "sync", index, corpus)
     run("index", "build", corpus, "--name", index, "--overwrite")
     assert "added 0 passages, removed 0, 1 unchanged" in run("index", "sync", index, corpus)
+
+
+def test_a_sync_reads_the_split_that_the_index_was_built_of(tmp_path: Path) -> None:
+    file, folder, index = tmp_path / "rows.json", tmp_path / "rows", tmp_path / "index"
+    splits = {"dev": [{"id": "d", "text": "Falcons dive."}], "test": [{"id": "t", "text": "Owls hunt."}]}
+    file.write_text(json.dumps(splits))
+    folder.mkdir()
+    for name, rows in splits.items():
+        (folder / f"{name}.json").write_text(json.dumps(rows))
+    named = f"{file}@dev"
+    split = ["--split", "dev"]
+    for build, sync in (([folder, *split], folder), ([file, *split], file), ([named], file), ([named], named)):
+        run("index", "build", *build, "--name", index, "--overwrite")
+        assert "added 0 passages, removed 0, 1 unchanged" in run("index", "sync", index, sync)
+    result = CliRunner().invoke(app, ["index", "sync", str(index), f"{file}@test"])
+    assert isinstance(result.exception, PolyqaError)
+    assert "names the split 'test', but 'dev' is asked for" in str(result.exception)

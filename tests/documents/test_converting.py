@@ -1,8 +1,11 @@
-"""The encoding of text files that name none."""
+"""Encodings of texts that name none, and mails."""
+
+import mailbox
+from pathlib import Path
 
 import pytest
 
-from polyqa.documents.converting import decoded
+from polyqa.documents.converting import convert, decoded
 
 
 @pytest.mark.parametrize(
@@ -18,3 +21,30 @@ from polyqa.documents.converting import decoded
 )
 def test_the_encoding_of_a_text_is_that_of_its_language(encoding: str, text: str) -> None:
     assert decoded(text.encode(encoding)) == text
+
+
+@pytest.mark.parametrize(
+    ("header", "title", "author"),
+    [
+        ("Subject: Grün\nFrom: Jörg <j@x.org>".encode(), "Grün", "Jörg"),
+        ("Subject: Grün\nFrom: Jörg <j@x.org>".encode("cp1252"), "Grün", "Jörg"),
+        (b"Subject: Hi\n there\nFrom: =?utf-8?b?xxx?= <j@x.org>", "Hi there", "\ufffd"),
+        (b"Subject: Hi\nFrom: a@", "Hi", None),
+        (b'Subject: Hi\nFrom: "a" <', "Hi", None),
+        (b"Subject: Hi\nFrom: a@[1.2.3", "Hi", None),
+    ],
+)
+def test_an_odd_header_costs_a_field_at_most(header: bytes, title: str, author: str | None, tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_bytes(header + b"\n\nIt rained.\n")
+    (document,) = convert(tmp_path / "a.eml")
+    assert (document.title, document.metadata.get("author")) == (title, author)
+
+
+def test_a_line_that_a_mailbox_escapes_is_no_quotation(tmp_path: Path) -> None:
+    box = mailbox.mbox(tmp_path / "a.mbox")
+    for header in (b"From: a@", b"From: j@x.org"):
+        box.add(header + b"\n\n> Old.\n\nFrom 2024 on it is free.\n")
+    box.close()
+    assert [block.text for document in convert(tmp_path / "a.mbox") for block in document.blocks] == [
+        "From 2024 on it is free."
+    ] * 2

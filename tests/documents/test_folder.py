@@ -311,6 +311,36 @@ def test_a_table_without_a_header_names_no_columns(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        'Bird,Part\nFalcon,5" wing\nHawk,"eye, left"\n',
+        'Bird|Part\nFalcon|5" wing\n\nHawk|eye, left\n',
+        'Bird\tPart\nFalcon\t5" wing\nHawk\teye, left\n',
+        'Bird;Part\n"Falcon";5" wing\nHawk;eye, left\n',
+    ],
+)
+def test_a_lone_quote_costs_no_rows(tmp_path: Path, table: str) -> None:
+    (tmp_path / "a.csv").write_text(table)
+    assert [passage.text for passage in Documents(tmp_path)] == [
+        'Bird: Falcon; Part: 5" wing.',
+        "Bird: Hawk; Part: eye, left.",
+    ]
+
+
+def test_what_looks_like_a_tag_stays_and_tags_go(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        "<html><head><title>&lt;video&gt;</title></head><body><h1>Film</h1><p>Use &lt;video&gt; or "
+        "<code>&lt;table&gt;</code> if a &#60; <b>b</b>.</p><pre>&lt;i&gt;</pre></body></html>"
+    )
+    (tmp_path / "b.csv").write_text("Command,Use\ncopy <source>,copies\nmove,<p>It <b>moves</b>.</p>\n")
+    assert [(passage.title, passage.text) for passage in Documents(tmp_path)] == [
+        ("<video> › Film", "Use <video> or <table> if a < b.\n\n<i>"),
+        ("b › copy <source>", "Command: copy <source>; Use: copies."),
+        ("b › move", "Command: move; Use: It moves."),
+    ]
+
+
 def test_a_pdf_has_pages_sections_and_no_running_lines(documents: tuple[Documents, list[Passage]]) -> None:
     passages = [passage for passage in documents[1] if passage.metadata["source"] == "d.pdf"]
     assert [passage.metadata["page"] for passage in passages] == [1, 2, 3]
@@ -321,24 +351,24 @@ def test_a_pdf_has_pages_sections_and_no_running_lines(documents: tuple[Document
     assert not any(word.isdigit() for word in whole.split())
 
 
-def test_a_docx_without_styles_has_its_headings_tabs_and_hyphens(tmp_path: Path) -> None:
+def test_a_docx_without_styles_has_its_headings_and_signs(tmp_path: Path) -> None:
     import docx
     from docx.oxml import OxmlElement
 
     document = docx.Document()
-    for text, bold in (("Wings", True), ("Length:\t90 cm", False), ("Mind the claws!", True), ("Eyes", True)):
+    for text, bold in (("Wings", True), ("Length:\t90 cm", False), ("Mind the claws!", True), ("Q&A", True)):
         document.add_paragraph().add_run(text).bold = bold
     run = document.add_paragraph().add_run("They see day")
     run._r.append(OxmlElement("w:noBreakHyphen"))
-    run.add_text("old prey.")
+    run.add_text("old prey if a<b & 'b>c'.")
     table = document.add_table(2, 2)
     for cell, text in zip(table._cells, ("Bird", "Sight", "Hawk", "2*3*4 km"), strict=True):
         cell.paragraphs[0].add_run(text).bold = text == "Bird"
     document.save(tmp_path / "a.docx")
     assert [(passage.title, passage.text) for passage in Documents(tmp_path)] == [
         ("Wings", "Length: 90 cm.\n\nMind the claws!"),
-        ("Wings › Eyes", "They see day-old prey."),
-        ("Wings › Eyes › Hawk", "Bird: Hawk; Sight: 2*3*4 km."),
+        ("Wings › Q&A", "They see day-old prey if a<b & 'b>c'."),
+        ("Wings › Q&A › Hawk", "Bird: Hawk; Sight: 2*3*4 km."),
     ]
 
 
@@ -403,7 +433,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "away": (lambda path: path.symlink_to("/etc"), "is a link to a folder"),
     "gone.md": (lambda path: path.symlink_to(path.with_name("nothing.md")), "cannot be read (No such file"),
     "loop.md": (lambda path: path.symlink_to(path), "leads back to itself" if sys.version_info < (3, 13) else "cannot"),
-    "line.csv": (lambda path: path.write_bytes(b"\0" * 200_000), "holds no text"),
+    "line.csv": (lambda path: path.write_bytes(b"\0" * 200_000), "holds binary data"),
     "half.json": (lambda path: path.write_text('{"a":'), "cannot be read"),
     "deep.json": (lambda path: path.write_text("[" * 100_000), "cannot be read"),
     "blank.html": (lambda path: path.write_text("<html><body></body></html>"), "holds no text"),
@@ -453,6 +483,8 @@ def test_a_file_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     [
         (["corpus.jsonl"], False),
         (["corpus.tsv", "README.md", "LICENSE.txt", "dataset_infos.json"], False),
+        (["corpus.jsonl", "qrels/test.tsv"], False),
+        (["corpus.jsonl", "prices.tsv"], True),
         (["README.md"], True),
         (["corpus.jsonl", "guide.pdf"], True),
         (["guide.md"], True),
@@ -461,7 +493,8 @@ def test_a_file_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_what_is_converted(tmp_path: Path, names: list[str], expected: bool) -> None:
     for name in names:
-        (tmp_path / name).touch()
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1\tIt flies." if name == "corpus.tsv" else "query-id\tscore\n")
     assert holds_documents(tmp_path) is expected
     assert not holds_documents(tmp_path / "corpus.jsonl")
     assert holds_documents(tmp_path / "guide.pdf")
@@ -474,6 +507,31 @@ def test_a_table_with_a_text_column_is_a_corpus(tmp_path: Path) -> None:
         ("7", "Owl", "Owls fly at night."),
         ("8", "", "Hawks fly by day."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.csv", "Customer,Segment,Revenue\nAcme,Enterprise,5\n", True),
+        ("a.csv", "Product,Contents,Documents\nPump,hose,manual.pdf\n", True),
+        ("a.csv", "docno,segment\n7,It flies.\n", False),
+        ("a.csv", "product\tversion\tdate\nHeron\t1.2\t2024\n", True),
+        ("a.tsv", "product\tversion\tdate\nHeron\t1.2\t2024\n", True),
+        ("a.tsv", "product\tversion\nHeron\t1.2\n", True),
+        ("a.tsv", "id\tpassage\n7\tIt flies.\n", False),
+        ("a.tsv", "7\tIt flies.\tHeron\n", False),
+        ("a.tsv", "heron\tIt flies over the cold northern sea.\n", False),
+        ("a.csv", "content,date\n,2023\nFalcons fly over the cold northern sea.,2024\n", False),
+        ("a.json", '[{"bike": "Kestrel", "body": "steel", "paragraphs": "two"}]', True),
+        ("a.json", '[{"title": "Kestrel", "body": "steel"}]', False),
+        ("a.json", '{"data": [{"title": "Tea", "paragraphs": [{"context": "Green."}]}]}', False),
+        ("a.json", '[{"question": "Hot?", "docs": [{"text": "Green."}]}]', False),
+        ("a.json", '{"a": {"colour": "grey"}, "b": {"text": "It flies."}}', True),
+    ],
+)
+def test_a_column_that_may_be_no_text_makes_no_corpus(tmp_path: Path, name: str, content: str, expected: bool) -> None:
+    (tmp_path / name).write_text(content)
+    assert holds_documents(tmp_path / name) is expected
 
 
 def test_a_converter_that_is_killed_costs_its_file(tmp_path: Path) -> None:

@@ -345,8 +345,9 @@ def test_another_folder_replaces_nothing_without_a_word(birds: Path, built: ColB
     assert sync_index(built, moved).removed == 1
 
 
-def test_what_was_added_of_another_folder_goes(birds: Path, built: ColBERTIndex) -> None:
-    added = Passage(pid="cod", text="Cod live in cold water.", metadata={"source": "cod.md"})
+@pytest.mark.parametrize("file", ["cod.md", "owl.md"])  # the second one as a sync leaves it that was stopped, too
+def test_what_was_added_of_another_folder_goes(birds: Path, built: ColBERTIndex, file: str) -> None:
+    added = Passage(pid="cod", text="Cod live in cold water.", metadata={"source": file})
     index = updating.add_passages(built, [added])
     assert sync_index(index, birds).removed == 1
 

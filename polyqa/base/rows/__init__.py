@@ -7,6 +7,7 @@ makes questions of them.
 from .files import SUFFIXES, exists, format_of, is_saved, located, one_split, read_rows
 from .memory import by_row, rows_in_memory
 from .record import Record, Shape, as_id, excerpt, folded, listed, problem
+from .tables import cells_of
 from .text import read_lines, read_text
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Shape",
     "as_id",
     "by_row",
+    "cells_of",
     "excerpt",
     "exists",
     "folded",

@@ -10,6 +10,8 @@ from .text import read_lines
 
 _MOST_LINES = 10_000  # of one cell
 _DELIMITERS = ("\t", ",", ";")
+_MARKS = ("\t", ";", "|", ",")  # the likeliest first: there are commas in texts and numbers
+_SAMPLE = 10  # lines
 
 
 class _StrayQuoteError(ValueError):
@@ -52,6 +54,26 @@ def read_table(path: Path, shape: Shape, delimiter: str | None) -> Iterator[Reco
             what = f"{len(cells)} columns, expected {between.join(columns)}"
             raise problem(where, what, repr(delimiter.join(cells)[:60]))
         yield Record(where, dict(zip(columns, cells, strict=False)))
+
+
+def cells_of(text: str) -> Iterator[list[str]]:
+    r"""Yield the cells of each row of a table that is no corpus.
+
+    What stands between them is what the first lines have equally often, or at least often.
+
+    >>> list(cells_of('Pump;Price, net\nFalcon, 5";2,50\n'))
+    [['Pump', 'Price, net'], ['Falcon, 5"', '2,50']]
+    """
+    lines = text.split("\n")
+    sample = [re.sub(r'"[^"]*"', "", line) for line in lines[:_SAMPLE] if line.strip()]
+
+    def fit(mark: str) -> tuple[bool, int, int]:
+        counts = [line.count(mark) for line in sample] or [0]
+        return min(counts) == max(counts) > 0, min(counts), sum(counts)
+
+    delimiter = max(_MARKS, key=fit)
+    rows = _rows(iter(enumerate(lines, 1)), deque(), _Splitter(delimiter), several_lines=True)
+    return (cells for _, cells in rows if any(cell.strip() for cell in cells))
 
 
 def _rows(

@@ -215,6 +215,8 @@ def test_index_commands_from_building_to_removing(printed: Printed, refused: Ref
     assert "indexed 2 passages: " in printed("index", "build", corpus, "--name", place, "--checkpoint", "embedded")
     refused("index", "build", corpus, "--name", place)
     assert "added 1 passage;" in printed("index", "build", more, "--name", place, "--add")
+    ignored = refused("index", "build", more, "--name", place, "--add", "--nbits", 4, "--overwrite")
+    assert "leave out --nbits, --overwrite" in ignored
     assert "Chisel" in printed("index", "search", place, "struck with a mallet", "-k", "1")
     assert "deleted 1 passage;" in printed("index", "delete", place, "saw")
     found = json.loads(printed("index", "search", place, "cuts wood", "--json"))
@@ -334,6 +336,7 @@ def test_the_shipped_index_is_the_same_on_every_processor(monkeypatch: pytest.Mo
         ("données.JSONL", "donn-es"),
         ("中文.jsonl", "index"),
         (".hidden", "hidden"),
+        ("_docs_", "docs_"),
         ("a folder", "a-folder"),
         ("docs@dev", "docs-dev"),
         ("wiki.abstracts.2017.jsonl", "wiki.abstracts.2017"),
