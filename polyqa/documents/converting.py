@@ -169,9 +169,10 @@ def _mail(data: bytes, *, archived: bool) -> Document:
     if body is None:
         raise UnreadableError("holds no text")
     try:
-        content = body.get_content()
+        content = body.get_content() if body.get_content_charset("us-ascii") != "us-ascii" else None
     except LookupError:  # a charset that nobody knows
-        content = decoded(bytes(body.get_payload(decode=True)))
+        content = None
+    content = decoded(bytes(body.get_payload(decode=True))) if content is None else content
     if body.get_content_subtype() == "html":
         blocks = _extracted(content.encode(), ".html", "text/html").blocks
     else:

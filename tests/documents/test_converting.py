@@ -48,3 +48,12 @@ def test_a_line_that_a_mailbox_escapes_is_no_quotation(tmp_path: Path) -> None:
     assert [block.text for document in convert(tmp_path / "a.mbox") for block in document.blocks] == [
         "From 2024 on it is free."
     ] * 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
+@pytest.mark.parametrize("header", [b"", b"Content-Type: text/plain; charset=us-ascii\n"])
+def test_a_mail_that_names_no_charset_keeps_its_letters(header: bytes, encoding: str, tmp_path: Path) -> None:
+    text = "Die Vögel fliegen über die kühle Nordsee."
+    (tmp_path / "a.eml").write_bytes(b"Subject: Hi\n" + header + b"\n" + text.encode(encoding))
+    (document,) = convert(tmp_path / "a.eml")
+    assert [block.text for block in document.blocks] == [text]
