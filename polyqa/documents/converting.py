@@ -32,7 +32,7 @@ from polyqa.colbert_index.corpus import SHAPE, holds_passage
 from . import cleaning
 from .blocks import Block, Document, rows_text
 from .markdown import front_matter, markdown_blocks
-from .markup import markup_of, rst_as_markdown, wiki_as_markdown
+from .markup import header, markup_of, rst_as_markdown, wiki_as_markdown
 
 FORMATS = {
     ".pdf": "PDF", ".docx": "DOCX", ".pptx": "PPTX", ".xlsx": "XLSX", ".html": "HTML", ".htm": "HTML", ".xhtml": "HTML",
@@ -133,6 +133,7 @@ def _text_document(text: str, suffix: str) -> Document:
     if suffix in (".md", ".markdown"):
         metadata, text = front_matter(text)
     else:
+        metadata, text = header(text) if suffix == ".rst" else ({}, text)
         text = rst_as_markdown(text) if suffix == ".rst" else wiki_as_markdown(text)
     blocks = cleaning.cleaned(markdown_blocks(text))
     return Document(cleaning.inline(_literal(str(metadata.pop("title", "")))), blocks, metadata)

@@ -22,6 +22,13 @@ _LONGEST_PART = 80  # characters of a title's parts
 _NUMBER = re.compile(r"\A(?:\d+(?:\.\d+)*\.|\d+(?:\.\d+)+)\s+(?=\S)")  # of a section: "3.", "3.1"
 _LONGEST_LEAD = 200  # characters of a sentence that leads to items
 _SAYS_SOMETHING = 3  # words of a heading
+_OPENING = frozenset(
+    (
+        *("abstract", "about", "background", "contents", "executive summary", "foreword", "general", "introduction"),
+        *("overview", "preamble", "preface", "purpose", "scope", "summary", "table of contents"),
+    )
+)
+"""First sections of many documents, which name none of them."""
 _LONGEST_NAME = 60  # characters of the cells that name a row
 _NAMED_ITEM = re.compile(r"((?:\([^()]*\)|[^.:;!?(]|[.:;!?](?=\S)){1,80}):\s+\S")  # "loop.index: The iteration, from 1"
 
@@ -71,7 +78,8 @@ class Splitter:
 
     def passages(self, document: Document, source: str) -> Iterator[Passage]:
         """Yield the passages of a document, without ids; the source is its path in the folder."""
-        title = document.title or _first_heading(document.blocks) or source.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        file, _, suffix = source.rsplit("/", 1)[-1].rpartition(".")
+        title = document.title or _first_heading(document.blocks, alone=suffix == "rst") or file or suffix
         sections = [
             (tuple(heading for heading in path if normalize_words(heading) != normalize_words(title)), blocks)
             for path, blocks in _sections(document.blocks, title)
@@ -101,8 +109,17 @@ class Splitter:
                 yield Passage(pid="", title=full_title, text=text, metadata={**document.metadata, **place})
 
 
-def _first_heading(blocks: Sequence[Block]) -> str:
-    return next((block.text for block in blocks[:3] if block.kind == "heading"), "")
+def _first_heading(blocks: Sequence[Block], *, alone: bool) -> str:
+    """Return the heading that a document begins with, if it is its title; empty if it is that of a section only.
+
+    It is no title where others stand beside it and it is one of `_OPENING`, or has to stand ``alone``, as that of
+    reStructuredText has.
+    """
+    first = next((block for block in blocks[:3] if block.kind == "heading"), None)
+    if first is None:
+        return ""
+    beside = sum(block.kind == "heading" and block.level <= first.level for block in blocks) > 1
+    return "" if beside and (alone or normalize_words(_NUMBER.sub("", first.text)) in _OPENING) else first.text
 
 
 def _short(text: str) -> str:

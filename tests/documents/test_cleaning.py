@@ -243,6 +243,7 @@ def test_a_plain_text_has_no_tags() -> None:
     [
         (".. note:: Mind the\n   gap.\n\n   More.", ["Mind the gap.", "More."]),
         (".. toctree::\n   :maxdepth: 2\n\n   a\n   b\n\nText", ["Text."]),
+        ("See :pep:`13`, :rfc:`2822` and :pep:`the style guide <8>`.", ["See PEP 13, RFC 2822 and the style guide."]),
         (".. comment\n   goes on\n\n.. _label:\n\nText", ["Text."]),
         (".. method:: save(x)\n   :async:\n\n   Saves.", ["save(x).", "Saves."]),
         (".. program-output:: fly --help", []),

@@ -108,6 +108,27 @@ def test_a_title_names_as_many_headings_as_tell_it_from_others(
     assert [passage.title for passage in Splitter().passages(document, "a.md")] == titles
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "source", "title"),
+    [
+        (("Falcon", 1), ("Use", 2), "a/manual.rst", "Falcon"),
+        (("Falcon", 1), ("Use", 1), "a/manual.rst", "manual"),  # no title, by the rule of reStructuredText
+        (("Falcon", 1), ("Use", 1), "a/manual.md", "Falcon"),
+        (("1. Introduction", 1), ("2. Use", 1), "a/manual.docx", "manual"),
+        (("Introduction", 1), ("Use", 2), "manual.md", "Introduction"),
+        (("Overview", 2), ("Use", 1), "manual.v2.html", "manual.v2"),
+        (("Summary", 1), ("Use", 1), "README", "README"),
+    ],
+)
+def test_a_section_that_a_document_begins_with_is_not_its_title(
+    first: tuple[str, int], second: tuple[str, int], source: str, title: str
+) -> None:
+    blocks = [one for text, level in (first, second) for one in (Block(text, "heading", level), Block(f"On {text}."))]
+    titles = [passage.title for passage in Splitter().passages(Document("", blocks, {}), source)]
+    own = f"{title} › {first[0].removeprefix('1. ')}" if title != first[0] else title
+    assert titles == [own, f"{title} › {second[0].removeprefix('2. ')}"]
+
+
 def test_overlap_repeats_the_end() -> None:
     parts = [text for _, text in Splitter(80, overlap=30).split("T", " ".join(SENTENCES))]
     for before, after in pairwise(parts):
