@@ -21,6 +21,8 @@ _STEP = 16
 _LONGEST_PART = 80  # characters of a title's parts
 _NUMBER = re.compile(r"\A(?:\d+(?:\.\d+)*\.|\d+(?:\.\d+)+)\s+(?=\S)")  # of a section: "3.", "3.1"
 _LONGEST_LEAD = 200  # characters of a sentence that leads to items
+_SHORT_ITEM = 8  # words
+_LONGEST_LIST = 400  # characters of its items
 _SAYS_SOMETHING = 3  # words of a heading
 _OPENING = frozenset(
     (
@@ -82,7 +84,7 @@ class Splitter:
         title = document.title or _first_heading(document.blocks, alone=suffix == "rst") or file or suffix
         sections = [
             (tuple(heading for heading in path if normalize_words(heading) != normalize_words(title)), blocks)
-            for path, blocks in _sections(document.blocks, title)
+            for path, blocks in _sections(_with_lists_told(document.blocks), title)
         ]
         paths = {section for section, _ in sections}
         endings = Counter(path[-last:] for path in paths for last in range(1, len(path) + 1))
@@ -184,6 +186,32 @@ def _parts(blocks: Iterable[Block]) -> Iterator[_Part]:
         yield _Part(entry, lead, name)
     if prose:
         yield _Part(prose)
+
+
+def _with_lists_told(blocks: Sequence[Block]) -> list[Block]:
+    """Return blocks with each list of a few words an item as one sentence with what leads to it, to be quoted whole."""
+    result: list[Block] = []
+    for in_list, group in groupby(blocks, key=lambda block: block.item > 0):
+        items = list(group)
+        lead = result[-1] if result else None
+        if in_list and lead is not None and lead.kind == "text" and lead.text.endswith(":") and _is_short_list(items):
+            texts = [item.text.removesuffix(".") for item in items]
+            comma = "; " if any("," in text for text in texts) else ", "
+            result[-1] = replace(lead, text=f"{lead.text} {comma.join(texts)}.")
+        else:
+            result += items
+    return result
+
+
+def _is_short_list(items: Sequence[Block]) -> bool:
+    """Return whether each item is a few words: no sentences, nothing with a name of its own and nothing nested."""
+    alone = len({item.item for item in items}) == len(items) > 1
+    return (
+        alone
+        and all(item.kind == "text" and len(item.text.split()) <= _SHORT_ITEM for item in items)
+        and not any(_NAMED_ITEM.match(item.text) or re.search(r"[.!?:;] ", item.text) for item in items)
+        and sum(len(item.text) for item in items) <= _LONGEST_LIST
+    )
 
 
 def _leads(last: Block) -> bool:

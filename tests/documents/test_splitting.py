@@ -7,6 +7,7 @@ from polyqa.base.values import Passage
 from polyqa.colbert_index.lengths import SPECIAL_TOKENS, document_tokenizer, token_counts
 from polyqa.documents import Splitter, split_passages
 from polyqa.documents.blocks import Block, Document, rows_text
+from polyqa.documents.cleaning import cleaned
 from polyqa.documents.markdown import markdown_blocks
 
 pytest.importorskip("semantic_text_splitter")
@@ -67,8 +68,30 @@ Then:
         ("All of them burn kerosene.", 3),
         ("There are two:\n\nFalcon 1: it flew in 2006.\n\nIt is gone.", 7),
         ("There are two:\n\nFalcon 9: it flew in 2010.", 10),
-        ("Then:\n\nbuy one\n\nfly it", 12),
+        ("Then: buy one, fly it.", 12),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "The council consists of:\n\n- Ada Berg\n- Max Moe\n- Ida Lind",
+            "The council consists of: Ada Berg, Max Moe, Ida Lind.",
+        ),
+        ("We give you:\n\n1. a laptop, new\n2. a chair.", "We give you: a laptop, new; a chair."),
+        ("Before:\n\n- one\n\nAfter.", "Before:\n\none.\n\nAfter."),
+        (
+            "Not this:\n\n- It is long. It has two sentences.\n- So",
+            "Not this:\n\nIt is long. It has two sentences.\n\nSo.",
+        ),
+        ("Nested:\n\n- one\n  - two\n- three", "Nested:\n\none.\n\ntwo.\n\nthree."),
+        ("They are three.\n\n- one\n- two", "They are three.\n\none.\n\ntwo."),
+    ],
+)
+def test_a_list_of_a_few_words_an_item_is_one_sentence(text: str, told: str) -> None:
+    document = Document("A", cleaned(markdown_blocks(text)), {})
+    assert [passage.text for passage in Splitter().passages(document, "a.md")] == [told]
 
 
 def test_no_passage_holds_nothing_but_what_leads_to_an_item() -> None:
