@@ -74,7 +74,7 @@ class Service:
             text = check_question(asked.question)
         except PolyqaError as error:
             raise WebError("bad_request", str(error)) from None
-        program, index = self.shelf.names(asked.program, asked.index)
+        program, index = self.shelf.names(asked.program, asked.index, asked.lm)
         await asyncio.to_thread(self.shelf.index, index, asked.where)
         named = {"question": text, "program": program, "index": index, "lm": self.shelf.lm_name(asked.lm)}
         return ClientQuestion.model_construct(**(dict(asked) | named), request_id=request_id)

@@ -107,9 +107,13 @@ class Shelf:
         shared = [name for name, times in Counter(bases.values()).most_common() if name and times > 1]
         return shared[:_SHARED]
 
-    def names(self, program: str | None, index: str | None) -> tuple[str, str]:
-        """Return the names of a program and an index, by default the server's; a `WebError` says that there is none."""
-        program = program or self.default_program
+    def names(self, program: str | None, index: str | None, lm: str | None = None) -> tuple[str, str]:
+        """Return the names of a program and an index, by default the server's; a `WebError` says that there is none.
+
+        A language model that is not the server's is asked by the program that suits it, if that is offered.
+        """
+        suited = default_program(lm) if lm not in (None, self.lm.model) else self.default_program
+        program = program or (suited if suited in self.programs else self.default_program)
         if program not in self.programs:
             raise _unknown("program", program, self.programs)
         compiled_over = self.programs[program].index

@@ -123,6 +123,14 @@ def test_a_language_model_is_one_of_the_shelfs(films: ColBERTIndex) -> None:
         shelf.lm_name("openai/x")
 
 
+def test_a_model_that_is_not_the_servers_is_asked_by_the_program_that_suits_it(films: ColBERTIndex) -> None:
+    shelf = Shelf(embedded_lm(), indexes=[films.path])
+    usual = shelf.names(None, None, shelf.lm.model)
+    assert (usual, shelf.names(None, None, "local")) == (("auto", "films"), ("spanwise", "films"))
+    assert shelf.names("rac", None, "local") == ("rac", "films")
+    assert Shelf(embedded_lm(), indexes=[films.path], programs=["diva"]).names(None, None, "local") == ("diva", "films")
+
+
 def test_the_engine_answers_as_many_at_once_as_there_are_cores() -> None:
     assert limits_of(language_model("openai/x@http://example.com")).at_once == 64
     assert 1 <= limits_of(language_model()).at_once < 64
