@@ -304,16 +304,16 @@ def language_model(
 def _local_model(name: str, **settings: Any) -> dspy.LM:
     """Return the language model that runs on this machine; those of the same file and settings share one server."""
     from polyqa.lm.local import LocalLM, local_settings, shared_engine  # only a local model needs them
-    from polyqa.models.gguf import model_file
+    from polyqa.models.gguf import model_file, model_name
 
     path = model_file(name.removeprefix(LOCAL).removeprefix("/"))
-    own = _of_the_process(settings)
-    engine = shared_engine(path, path.stem, local_settings(**own))
+    own, model = _of_the_process(settings), model_name(path)
+    engine = shared_engine(path, model, local_settings(**own))
     settings = {name: value for name, value in settings.items() if name not in own}
     sampling = {"temperature": 0.0, "max_tokens": DEFAULT_SAMPLING["max_tokens"]}
     try:
         chosen = {name: value for name, value in {**sampling, **settings}.items() if value is not None}
-        lm = LocalLM(f"{LOCAL}/{path.stem}", engine, **chosen)
+        lm = LocalLM(f"{LOCAL}/{model}", engine, **chosen)
     except (TypeError, ValueError, LMConfigurationError) as error:
         raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
     needs_litellm(lm, {name: value for name, value in settings.items() if name not in ("timeout", "num_retries")})

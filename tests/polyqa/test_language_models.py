@@ -67,6 +67,16 @@ def test_every_model_is_recorded_under_its_own_name(tmp_path: Path) -> None:
         language_model(f"recorded/{path}")
 
 
+def test_a_file_that_was_replaced_is_another_model(tmp_path: Path) -> None:
+    path = tmp_path / "m.gguf"
+    lms = []
+    for content in (b"GGUF", b"GGUG"):
+        path.write_bytes(content)
+        lms.append(language_model(f"local/{path}"))
+    assert lms[0].model != lms[1].model
+    assert lms[0].server is not lms[1].server
+
+
 def test_a_judge_that_reasons_is_asked_with_no_temperature() -> None:
     assert sampling(judge_model(THINKING)) == THOUGHTS
     assert sampling(judge_model(PLAIN)) == {**DEFAULTS, "temperature": 0.0}
