@@ -18,7 +18,7 @@ from polyqa.lm.recorder import Call, recording
 from polyqa.programs.registry import depth, most_calls
 
 from .asking import check_question, ready_program
-from .language_models import language_model
+from .language_models import check_name, language_model
 from .loading import default_program
 from .question_sets import Given, Questions, as_questions
 
@@ -173,8 +173,11 @@ def cost(
         raise PolyqaError("There is no question to reckon with: give one at least.")
     ready, name = ready_program(default_program(lm) if program is None else program, index, settings)
     rehearsed = ready.deepcopy()
+    if isinstance(helper_lm, str):
+        check_name(helper_lm)
+        helper_lm = dspy.LM(helper_lm, api_key="none")
     if helper_lm is not None:
-        give_helper(rehearsed, dspy.LM(helper_lm, api_key="none") if isinstance(helper_lm, str) else helper_lm)
+        give_helper(rehearsed, helper_lm)
     own = _without_lms(rehearsed)
     calls = [_calls_of(rehearsed, text) for text in texts]
     taken = [[_taken(call, own.get(call.predictor, lm), counting) for call in one] for one in calls]

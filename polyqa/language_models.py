@@ -168,6 +168,7 @@ class Models:
         if not isinstance(self.helper_lm, str):
             return self.helper_lm
         more = {name: None for name, value in self.settings.more.items() if value is None and name in SAMPLED}
+        check_name(self.helper_lm)
         sampling = {} if reasons(split_address(self.helper_lm)[0]) else replace(self.settings, more=more).sampling()
         return _with_limits(self.helper_lm, self.settings, sampling)
 
@@ -274,10 +275,7 @@ def language_model(
     for text, what in ((name, "The name of a language model"), (api_base or "", "The address of its server")):
         if not text.isprintable():
             raise PolyqaError(f"{what} is one line of text, not {text!r}.")
-    if "/" not in name.strip("/"):
-        raise PolyqaError(
-            f"{name!r} names no provider; write provider/model, such as openai/{name} or ollama_chat/{name}."
-        )
+    check_name(name)
     told = settings.pop("reasons", None)
     thinks, known = reasons(name) if told is None else bool(told), dspy_knows_that_it_reasons(name)
     if known:
@@ -304,16 +302,16 @@ def language_model(
 def _local_model(name: str, **settings: Any) -> dspy.LM:
     """Return the language model that runs on this machine; those of the same file and settings share one server."""
     from polyqa.lm.local import LocalLM, local_settings, shared_engine  # only a local model needs them
-    from polyqa.models.gguf import model_file
+    from polyqa.models.gguf import model_file, model_name
 
     path = model_file(name.removeprefix(LOCAL).removeprefix("/"))
-    own = _of_the_process(settings)
-    engine = shared_engine(path, path.stem, local_settings(**own))
+    own, model = _of_the_process(settings), model_name(path)
+    engine = shared_engine(path, model, local_settings(**own))
     settings = {name: value for name, value in settings.items() if name not in own}
     sampling = {"temperature": 0.0, "max_tokens": DEFAULT_SAMPLING["max_tokens"]}
     try:
         chosen = {name: value for name, value in {**sampling, **settings}.items() if value is not None}
-        lm = LocalLM(f"{LOCAL}/{path.stem}", engine, **chosen)
+        lm = LocalLM(f"{LOCAL}/{model}", engine, **chosen)
     except (TypeError, ValueError, LMConfigurationError) as error:
         raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
     needs_litellm(lm, {name: value for name, value in settings.items() if name not in ("timeout", "num_retries")})
@@ -342,6 +340,23 @@ def split_address(name: str) -> tuple[str, str | None]:
     return (named[1], named[2]) if named else (name, None)
 
 
+def check_name(name: str) -> None:
+    """Check that a name of a language model is whole, before DSPy is asked what it knows of the model.
+
+    Raises
+    ------
+    PolyqaError
+        If the provider or the model is missing.
+    """
+    whole = split_address(name)[0]
+    provider, slash, model = whole.partition("/")
+    if whole == LOCAL or whole.startswith((f"{LOCAL}/", _RECORDED)) or (provider.strip() and model.strip("/ ")):
+        return
+    missing, one = ("model", "") if slash and provider else ("provider", provider or model)
+    hosted, near = (f"openai/{one or 'gpt-4o-mini'}", f"ollama_chat/{one or 'llama3.1'}")
+    raise PolyqaError(f"{name!r} names no {missing}; write provider/model, such as {hosted} or {near}.")
+
+
 def split_recorded(name: str) -> tuple[str, str | None]:
     """Return the file of a recorded language model, and the recorded model if that stands behind it.
 
@@ -365,6 +380,7 @@ def judge_model(name: str, settings: LMSettings = LMSettings()) -> dspy.LM:
 
     Of the settings only the limits and ``record`` count, and how a model on this machine runs.
     """
+    check_name(name)
     return _with_limits(name, settings, {} if reasons(split_address(name)[0]) else {"temperature": 0.0})
 
 

@@ -14,7 +14,12 @@ T = TypeVar("T")
 
 
 def settle(future: Future[Any], function: Callable[[], Any]) -> None:
-    """Give a future what a function returns or raises, of any kind: whoever waits for the future is told."""
+    """Give a future what a function returns or raises, of any kind: whoever waits for the future is told.
+
+    For a cancelled future the function is not called. Once it is, only what awaits the future can be cancelled.
+    """
+    if not future.set_running_or_notify_cancel():
+        return
     try:
         future.set_result(function())
     except BaseException as error:

@@ -18,6 +18,7 @@ import dspy
 from dspy.utils import exceptions as dspy_errors
 from dspy.utils.exceptions import AdapterParseError
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.keys import error_line
 
 from .calls import Fallback, drop_unfinished, fallback_for
@@ -198,6 +199,8 @@ class _Attempts:
 
     def _failed(self, error: Exception, exchange: Exchange) -> None:
         """Prepare another attempt, take the fallback, or raise the error."""
+        if isinstance(error, dspy_errors.LMUnexpectedError) and isinstance(error.__cause__, PolyqaError):
+            error = error.__cause__  # an engine says what its user can mend, such as a damaged file
         if exchange.replied and self._signature is not None:
             error = _as_unreadable(error, self._signature, exchange.reply)
         unreadable = isinstance(error, AdapterParseError)

@@ -1,6 +1,6 @@
 """A language model whose every call ends in time, and that sends no more requests a minute than its provider allows.
 
-Retries, their pauses and connections are DSPy's.
+Connections are DSPy's, and so are retries and their pauses, but for calls in threads: DSPy cannot end those.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ import dspy
 from dspy.clients.base_lm import LM_CLASS_STATE_KEY
 from dspy.lm15 import Timeouts
 from dspy.utils.callback import with_callbacks
-from dspy.utils.exceptions import LMError, LMProviderError, LMTimeoutError
+from dspy.utils.exceptions import LMError, LMProviderError, LMTimeoutError, is_retryable_lm_error
 
 from polyqa.base.copies import Shared
 from polyqa.base.needed import NotNeededError, check_needed, not_needed
@@ -36,6 +36,7 @@ REMEMBERED = 256
 """Calls that a language model remembers. Those that are under way at once must find theirs among them."""
 _VERY_LONG = 10.0**6  # seconds
 _LOOK = 0.1  # seconds
+_LONGEST_PAUSE = 60.0  # seconds, of DSPy between retries, where the server asks for none
 
 
 class CallTimeoutError(LMTimeoutError):
@@ -101,15 +102,37 @@ class BoundedLM(Shared, RecentLM):
         super().__setstate__(state)
         on_new_engine(self, self._limit)
 
+    @property
+    def num_retries(self) -> int:
+        """How often a request is sent again; in a call that does so itself DSPy is told 0."""
+        call = _CALL.get()
+        return 0 if call is not None and call.retries else self._num_retries
+
+    @num_retries.setter
+    def num_retries(self, retries: int) -> None:
+        self._num_retries = retries
+
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Ask as `dspy.LM` does; a call that takes too long raises `CallTimeoutError`."""
         if dspy.settings.send_stream is not None:  # belongs to this thread's event loop, where a call can be ended
             return anyio.from_thread.run(partial(self._awaited, prompt, messages=messages, **kwargs))
-        call = _Call(time.monotonic() + self.timeout)
+        # Of several replies (n) DSPy asks only for the one again that failed.
+        retries = self._num_retries if {**self.kwargs, **kwargs}.get("n") in (None, 1) else 0
+        call = _Call(time.monotonic() + self.timeout, retries=retries)
 
         def ask() -> Any:
             _CALL.set(call)
+            for attempt in range(retries):
+                try:
+                    return lm_call(self, prompt, messages=messages, **kwargs)
+                except LMError as error:
+                    if not is_retryable_lm_error(error):
+                        raise
+                    pause = error.retry_after
+                time.sleep(min(2**attempt, _LONGEST_PAUSE) if pause is None else pause)
+                if call.over:
+                    raise NotNeededError("the call was given up")
             return lm_call(self, prompt, messages=messages, **kwargs)
 
         done = in_a_daemon(ask, name="polyqa-call")  # a thread that waits for a socket cannot be ended
@@ -176,12 +199,17 @@ class BoundedLM(Shared, RecentLM):
 
 @dataclass
 class _Call:
-    """A call: when it must have ended, what ends it if it is awaited, whether nobody waits for it, what it asks."""
+    """A call.
+
+    When it must have ended, what ends it if it is awaited, whether nobody waits for it, the address that it asks, and
+    how often it asks there again by itself.
+    """
 
     end: float
     limit: asyncio.Timeout | None = None
     over: bool = False
     address: str = ""
+    retries: int = 0
 
     @property
     def left(self) -> float:

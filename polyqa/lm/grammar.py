@@ -123,8 +123,11 @@ def _numbers_to(count: int) -> list[str]:
 
 
 def _count(inputs: Mapping[str, Any]) -> int:
-    """Return how many items the last input has that is numbered: what a call asks about stands after the passages."""
-    for value in reversed([*inputs.values()]):
+    """Return how many items the last input has that is numbered: what a call asks about stands after the passages.
+
+    A question is none of them, though it may begin with a number (*1. FC Köln*).
+    """
+    for value in reversed([value for name, value in inputs.items() if name != "question"]):
         if isinstance(value, (list, tuple)):
             return len(value)
         if isinstance(value, str) and (numbers := _NUMBERED.findall(value)):

@@ -3,6 +3,8 @@
 `polyqa.model_files` gets them. A file has its name here only after its hash was checked.
 """
 
+import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from glob import escape
@@ -10,6 +12,8 @@ from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.folders import home_folder
+
+_PIECES, _PIECE = 64, 1 << 16  # of a file that are hashed, and bytes of each
 
 
 @dataclass(frozen=True)
@@ -176,6 +180,31 @@ def model_file(name: str = "", models: Sequence[GGUF] = MODELS) -> Path:
         size = f"{model.bytes / 1e9:.1f} GB"
         raise PolyqaError(f"The language model {model.name} is not on this machine. Get it ({size}) with: {command}")
     return path
+
+
+def model_name(path: Path) -> str:
+    """Return the name of the language model in a file, by which caches and recordings know its replies.
+
+    A user's files may be called alike, and change: the name of one ends with eight hex digits of a hash. What is hashed
+    is the size and pieces from everywhere in the file; to read all of it takes seconds.
+
+    Raises
+    ------
+    PolyqaError
+        If the file cannot be read.
+    """
+    if any(path == model_path(model) for model in MODELS):
+        return path.stem
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            known = hashlib.sha256(str(size).encode())
+            for piece in range(_PIECES):
+                file.seek(max(0, size - _PIECE) * piece // (_PIECES - 1))
+                known.update(file.read(_PIECE))
+    except OSError as error:
+        raise PolyqaError(f"The language model {path} cannot be read: {error.strerror or error}.") from error
+    return f"{path.stem}-{known.hexdigest()[:8]}"
 
 
 def lora_files(path: Path) -> dict[str, Path]:

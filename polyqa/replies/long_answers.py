@@ -1,6 +1,7 @@
 """The long answer: plain text, without what language models put around it."""
 
 import re
+from itertools import pairwise
 
 from .nothing import is_bare_null, looks_like_refusal
 from .text import out_of_brackets, shown, strip_dress, told, without_fence, without_lead, without_thoughts
@@ -17,11 +18,13 @@ _AROUND = re.compile(  # "Here is the answer:", "I hope this helps!"
 )
 # Small models say why an answer is right, or go on with the fields of the prompt.
 _WHY = re.compile(
-    r"\n\W*(?:(?P<explanation>explanations?)\b|(?:passages?|question|interpretations?) \("
+    r"\s*\n[^\w\n]*(?:(?P<explanation>explanations?[*_]*(?::|\s*$))"
+    r"|(?P<field>(?:passages?|question|interpretations?) \((?![^()\n]*\)[:,]? \w))"  # "Passages (film) is" is none
     r"|(?:this|the other|other|these) (?:interpretation|reading|answer|option)s?\b[^\n]{0,60}?"
-    r"\b(?:(?:in)?correct|cover(?:s|ed)?|supported|based on)\b).*\Z",
-    re.I | re.S,
+    r"\b(?:(?P<wrong>incorrect)|correct|cover(?:s|ed)?|supported|based on)\b)",
+    re.I | re.M,
 )
+_PART = re.compile(rf"\A|(?<![\s:])(?=\s*?\n[^\S\n]*\n)|(?<!\s)(?={_WHY.pattern})|\Z", re.I | re.M)
 _EVIDENT = re.compile(
     r"\s*\bThis (?:(?:reading|interpretation|answer) )?(?:is|can be) (?:also )?"
     r"(?:a fact|evident|clear|supported|determined|seen|correct|based)\b[^\n]{0,40}?\bpassages?\b[^\n]*"
@@ -37,6 +40,7 @@ _CITED = re.compile(
     re.I,
 )
 _MARK = re.compile(r"\[\d+\]")
+_LINE_START = re.compile(r"^[^\w\[]*(?:\d+[.)] )?|(?<=[.!?:])[^\w\n\[]+", re.M)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _MOST_TOLD = 3  # times that a sentence stands in an answer that is no loop
 _ROUND = re.compile(rf"(\b[^\W\d][^.!?\n]{{7,80}}?)\1{{{_MOST_TOLD},}}([^.!?\n]*)")
@@ -49,6 +53,7 @@ _LACK = re.compile(
 _SOURCES = (
     r"(?:passages?|texts?|contexts?|documents?|sources?|excerpts?|snippets?|interpretations?|information|questions?)"
 )
+_NAMED = re.compile(rf"\b{_SOURCES} \[\d+\](?:(?:,|,? and) \[\d+\])*", re.I)
 _TELLING = re.compile(
     rf"\b(?:{_SOURCES}|answer\w*|determin\w+|find|found|say\w*|said|tell\w*|told|identif\w+|establish\w*|infer\w*|"
     r"confirm\w*|provide\w*|give\w*|see|know\w*|mention\w*|specif\w+|access)\b",
@@ -92,17 +97,32 @@ def clean_answer(text: str) -> str:
 def _without_why(text: str) -> str:
     """Return an answer without the brackets of its field, and without what says only why it is right."""
     text = out_of_brackets(text, "answer", "the long-form answer")
-    shorter = _EVIDENT.sub("", _before_why(text)).strip()
+    shorter = _EVIDENT.sub("", _without_reasons(text)).strip()
     return _AS_TOLD.sub("", shorter) if shorter else text
 
 
-def _before_why(text: str) -> str:
-    """Return an answer up to why it is right; what names passages that are not named before tells other readings."""
-    why = _WHY.search(text)
-    if why is None:
-        return text
-    before, marks = text[: why.start()], {*_MARK.findall(why[0])}
-    return before if why["explanation"] or marks <= {*_MARK.findall(before)} else text
+def _without_reasons(text: str) -> str:
+    """Return an answer without the paragraphs that say why it is right, but with those that tell or cite more.
+
+    An explanation may have several. What a model itself calls incorrect is no part of its answer.
+    """
+    left, explains = "", False
+    for start, end in pairwise(part.start() for part in _PART.finditer(text)):
+        part = text[start:end]
+        why = _WHY.match(part)
+        explains = explains or bool(why and why["explanation"])
+        more = _cites_more(part, left) or (not (why and (why["field"] or why["wrong"])) and _tells_more(part, left))
+        if more or not (why or explains):
+            left += part
+    return left
+
+
+def _cites_more(text: str, before: str) -> bool:
+    return not {*_MARK.findall(_NAMED.sub("", text))} <= {*_MARK.findall(before)}
+
+
+def _tells_more(text: str, before: str) -> bool:
+    return not _facts(_LINE_START.sub(". ", text)) <= _words(before)
 
 
 def _cited(found: re.Match[str]) -> str:
@@ -149,12 +169,16 @@ def tells_nothing(text: str, asked: str = "") -> bool:
     )
     if not refuses or any(_tells(clause) for clause in re.split(r"[:;]", said)[1:]):
         return False
-    return not _facts(said) - {fact.casefold() for fact in _WORD.findall(asked)}
+    return _facts(said) <= _words(asked)
 
 
 def _tells(clause: str) -> bool:
     """Return whether what follows a colon is more than the reason for having no answer."""
     return len(clause.split()) > 3 and not _LACK.search(clause) and not _TELLING.search(clause)
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text)}
 
 
 def _facts(text: str) -> set[str]:

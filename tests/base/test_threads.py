@@ -1,5 +1,6 @@
 """Threads, and what becomes of them when their caller fails or is interrupted."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from contextvars import ContextVar
 import pytest
 
 from polyqa.base.needed import NotNeededError, ahead, check_needed, not_needed
-from polyqa.base.threads import in_threads
+from polyqa.base.threads import in_a_daemon, in_threads, settle
 
 COLOUR: ContextVar[str] = ContextVar("colour", default="none")
 
@@ -36,6 +37,30 @@ def test_functions_run_at_once_in_a_copy_of_the_context() -> None:
         found = [start(paint) for _ in range(2)]
     assert [one.result() for one in found] == ["blue", "blue"]
     assert COLOUR.get() == "blue"
+
+
+def test_nobody_hears_of_what_was_cancelled(release: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    raised: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+
+    def fail() -> None:
+        release.wait(20)
+        raise ValueError("no")
+
+    async def wait() -> None:
+        nonlocal running
+        running = in_a_daemon(fail, name="fails")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.wrap_future(running), 0.05)
+
+    running: Future[None] = Future()
+    asyncio.run(wait())
+    release.set()
+    assert isinstance(running.exception(20), ValueError)
+    cancelled: Future[None] = Future()
+    cancelled.cancel()
+    settle(cancelled, fail)
+    assert (raised, cancelled.cancelled()) == ([], True)
 
 
 def test_after_an_error_what_has_begun_ends_and_nothing_else_begins() -> None:

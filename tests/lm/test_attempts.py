@@ -17,6 +17,7 @@ from openai_server import Server, Wire, completion, serve
 from scripted_engine import ScriptedEngine, last_message, scripted_lm
 
 import polyqa
+from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Grade, Interpretation
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.attempts import CallLog, FailedCall, Outcome
@@ -129,6 +130,13 @@ def test_what_another_attempt_does_not_mend_is_raised_at_once(error: Exception) 
     with pytest.raises(LMError, match="bad"):
         outcome_of(replies)
     assert replies.calls == 1
+
+
+def test_what_an_engine_says_to_its_user_is_no_bad_reply() -> None:
+    replies = InTurn(PolyqaError("m.gguf needs 2.6 GiB"))
+    with pytest.raises(PolyqaError, match=r"^m\.gguf needs 2\.6 GiB") as error:
+        outcome_of(replies)
+    assert (replies.calls, error.value.__notes__) == (1, ["step GradePassage"])
 
 
 @pytest.mark.parametrize(

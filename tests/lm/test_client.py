@@ -79,13 +79,24 @@ def test_a_server_that_does_not_get_done_ends_in_one_error(behaviour: dict[str, 
     assert [one.reply for one in recorder.calls] == [""], "callbacks see one call that failed"
 
 
-def test_a_call_that_was_given_up_sends_nothing_again() -> None:
+@pytest.mark.parametrize("engine", ["auto", "litellm"])
+def test_a_call_that_was_given_up_sends_nothing_again(engine: str) -> None:
     """DSPy would try again what the server refuses later."""
-    with served(failures=[(500, {})] * 4, latency=0.4, given={"timeout": 0.2}) as (lm, server):
+    with served(given={"engine": engine}) as (lm, _):
+        lm("hi")  # LiteLLM begins slowly
+    given = {"timeout": 0.2, "engine": engine}
+    with served(failures=[(500, {})] * 4, latency=0.4, given=given) as (lm, server):
         with pytest.raises(CallTimeoutError):
             lm("hi")
         time.sleep(2.0)
         assert len(server.requests) == 1
+
+
+def test_each_of_several_replies_is_asked_for_again_by_itself(calls: Calls) -> None:
+    failures = [(200, {}), (429, {"Retry-After": "0"})]
+    with served(failures=failures, given={"n": 2}) as (lm, server):
+        assert calls(lm, 1) == [["hello", "hello"]]
+        assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize(

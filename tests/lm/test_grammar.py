@@ -122,6 +122,7 @@ def _object(passage: int, answer: str, question: str, times: int = 1) -> str:
         (VerifyReadings, {"interpretations": ["a"]}, "2", False),
         (MatchInterpretations, {"found": "1. Who?\n2. When?", "wanted": "1. Who?"}, "1", True),
         (MatchInterpretations, {"found": "1. Who?\n2. When?", "wanted": "1. Who?"}, "2", False),
+        (SelectPassages, {"question": "1. FC Köln was founded when?"}, "3, 1", True),
         (FindDistinct, {"readings": "1. Who?\n2. When?"}, "2, 1", True),
         (LocateAnswer, {}, "## short_answer\nAnn\n\n## source\n3\n\n## settled\nNo", True),
         (LocateAnswer, {}, "## short_answer\nnull\n\n## source\nnull\n\n## settled\nNo", True),

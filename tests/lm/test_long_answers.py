@@ -246,6 +246,11 @@ def test_loops_and_named_passages_are_read_as_prose(reply: str, told: str) -> No
         ),
         ('It came in 1995, as told by the passage about "Saturn". It sold.', "It came in 1995. It sold."),
         ("It was Borg.\n\nExplanation:\n- Passage [1] tells of the final.", "It was Borg."),
+        ("It was Borg.\n\n**Explanation**\n\nThe passage says so.\n\nIt is evident.", "It was Borg."),
+        (
+            "It was Borg.\n\nExplanation: Passage 1 says so.\n\nIn 1981 it was McEnroe.",
+            "It was Borg.\n\nIn 1981 it was McEnroe.",
+        ),
         ('It was Greenway. This can be determined from passage [1], which states "Greenway." ', "It was Greenway."),
         ("It came in 1848, as stated in the passage about the novel by Dumas.", "It came in 1848."),
         ("It opened in 1957, as stated in passage [1]. It closed.", "It opened in 1957 [1]. It closed."),
@@ -256,7 +261,14 @@ def test_loops_and_named_passages_are_read_as_prose(reply: str, told: str) -> No
             (told, told)
             for told in (
                 "Passages is the name of two works.\n- Passages (album) is of 1990 [1].\n- Passages (film) is new [2].",
+                "Passages is the name of two works.\n- Passages (album) is of 1990.\n- Passages (film) is new.",
                 "The album is of 1990 [1].\n\nThis answer covers the film, too: it came out in 2023 [2].",
+                "The film Titanic came out in 1997.\nThe other interpretation covers the ship, which was launched on "
+                "31 May 1911.\nThe musical opened on Broadway on 23 April 1997.",
+                "Two books have that title:\n\nExplanation and Power (1979) is by Peckham [1].\n\n"
+                "Explanation and Understanding (1971) is by von Wright [2].",
+                "It was Borg.\n\nExplanation: it was McEnroe in 1981.",
+                "It was Borg.\n\nExplanation: it was not [2].",
             )
         ],
         ("Answers (two of them) are right.", "Answers (two of them) are right."),

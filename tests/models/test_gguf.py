@@ -1,10 +1,11 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from polyqa.base.errors import PolyqaError
-from polyqa.models.gguf import MODELS, HubFile, Wheels, find_model, model_file, model_path
+from polyqa.models.gguf import MODELS, HubFile, Wheels, find_model, model_file, model_name, model_path
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +44,20 @@ def test_a_model_that_is_there_is_its_path(name: str, tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(b"GGUF")
     assert model_file(name) == path
+
+
+def test_files_of_one_name_are_two_models(tmp_path: Path) -> None:
+    names = []
+    for at, content in enumerate((b"GGUF", b"GGUG", b"GGUF" * 2**20, b"GGUF" * 2**19 + b"GGUG" * 2**19, b"GGUF")):
+        path = tmp_path / str(at) / "m.gguf"
+        path.parent.mkdir()
+        path.write_bytes(content)
+        names.append(model_name(path))
+    assert (len({*names}), names[0]) == (4, names[-1])
+    assert all(re.fullmatch(r"m-[0-9a-f]{8}", name) for name in names)
+    assert model_name(model_path(MODELS[0])) == MODELS[0].name, "recordings have it"
+    with pytest.raises(PolyqaError, match="cannot be read"):
+        model_name(tmp_path)
 
 
 @pytest.mark.parametrize(

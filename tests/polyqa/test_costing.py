@@ -118,6 +118,7 @@ def test_an_estimate_multiplies_one_question() -> None:
         ({"index": "nowhere"}, "polyqa index build"),
         ({"program": "rac", "bark": "oak"}, "rac has no setting 'bark'"),
         ({"program": "rac", "helper_lm": "openai/small"}, "no call that a helper could make"),
+        ({"program": "diva", "helper_lm": "openai/"}, "names no model"),
     ],
 )
 def test_mistakes_are_told(given: dict[str, Any], message: str) -> None:

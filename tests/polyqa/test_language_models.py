@@ -67,6 +67,21 @@ def test_every_model_is_recorded_under_its_own_name(tmp_path: Path) -> None:
         language_model(f"recorded/{path}")
 
 
+def test_a_file_that_was_replaced_is_another_model(tmp_path: Path) -> None:
+    path = tmp_path / "m.gguf"
+    lms = []
+    for content in (b"GGUF", b"GGUG"):
+        path.write_bytes(content)
+        lms.append(language_model(f"local/{path}"))
+    assert lms[0].model != lms[1].model
+    assert lms[0].server is not lms[1].server
+
+
+def test_a_judge_has_a_whole_name() -> None:
+    with pytest.raises(PolyqaError, match="names no model"):
+        judge_model("openai/@http://127.0.0.1:9/v1")
+
+
 def test_a_judge_that_reasons_is_asked_with_no_temperature() -> None:
     assert sampling(judge_model(THINKING)) == THOUGHTS
     assert sampling(judge_model(PLAIN)) == {**DEFAULTS, "temperature": 0.0}
@@ -115,7 +130,10 @@ def make_all(models: Models) -> tuple[dspy.LM, dspy.LM | None]:
         (Models(THINKING, settings=LMSettings(temperature=0.3)), "its --temperature is 1, not 0.3"),
         (Models(THINKING, settings=LMSettings(max_tokens=1000)), "--max-tokens is at least 16,000 for it, not 1,000"),
         (Models(PLAIN, settings=LMSettings(more={"prompt_cache": 1})), "cannot be asked so"),
-        (Models(PLAIN, helper_lm="gpt-4o"), "names no provider"),
+        (Models(PLAIN, helper_lm="gpt-4o"), "names no provider; .* such as openai/gpt-4o or"),
+        (Models(PLAIN, helper_lm=""), "'' names no provider"),
+        (Models(PLAIN, helper_lm="openai/"), "'openai/' names no model"),
+        (Models("openai//"), "'openai//' names no model"),
         (Models(PLAIN, helper_lm=f"{MODEL_NAME}@http://127.0.0.1:9"), "takes no address"),
     ],
 )

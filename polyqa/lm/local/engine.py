@@ -204,8 +204,9 @@ class LocalLM(BoundedLM):
         return self.server.settings.slots
 
     def __init__(self, model: str, engine: LocalEngine, *, seed: int = 0, **settings: Any) -> None:
-        super().__init__(model, engine=engine, async_engine=engine.awaited, **settings)
-        self.seed = seed
+        # Recordings and runs know replies by what is in `kwargs`; those of seed 0 were made without it.
+        given = {"seed": seed, **settings} if seed else settings
+        super().__init__(model, engine=engine, async_engine=engine.awaited, **given)
 
     @property
     def reads_passages(self) -> bool:
@@ -242,14 +243,17 @@ class LocalLM(BoundedLM):
         return CallTimeoutError(f"{self.model} hung and was ended. It is started again at the next call.")
 
     def _seeded(self, prompt: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Return a call with its seed, where something is drawn."""
-        if isinstance(prompt, Request):  # from a recording; a request takes no settings beside it
-            if not prompt.config.temperature or prompt.config.seed is not None:
-                return prompt, settings
-            seed = self.seed + (wanted_rollout() or 0) + attempt_number() - 1
-            return replace(prompt, config=replace(prompt.config, seed=seed)), settings
-        if not settings.get("temperature", self.kwargs.get("temperature")):
+        """Return a call with its seed, where something is drawn; another seed that a call gives is taken as it is."""
+        own, from_recording = self.kwargs.get("seed") or 0, isinstance(prompt, Request)
+        if from_recording:  # a request takes no settings beside it
+            given, temperature, rollout = prompt.config.seed, prompt.config.temperature, wanted_rollout()
+        else:
+            asked = {**self.kwargs, **settings}
+            given, temperature, rollout = asked.get("seed"), asked.get("temperature"), asked.get("rollout_id")
+        if not temperature or given not in (None, own):
             return prompt, settings
-        rollout = settings.get("rollout_id", self.kwargs.get("rollout_id")) or 0
         # Another attempt draws otherwise: with the same seed it would be the same unreadable reply.
-        return prompt, {"seed": self.seed + rollout + attempt_number() - 1, **settings}
+        seed = own + (rollout or 0) + attempt_number() - 1
+        if from_recording:
+            return replace(prompt, config=replace(prompt.config, seed=seed)), settings
+        return prompt, {**settings, "seed": seed}

@@ -143,6 +143,12 @@ class LocalServer:
             self._keep()
             self._stop()
 
+    def _stop_at_exit(self) -> None:
+        """Stop, but end a process that is still loading its model at once: `stop` would wait until that is done."""
+        if self._address is None and self._process is not None:
+            self._process.kill()
+        self.stop()
+
     def ended(self) -> str:
         """Return why the process has ended by itself; empty if it runs, or ran again already."""
         with self._lock:
@@ -181,7 +187,7 @@ class LocalServer:
             stderr=self._log,
             text=True,
         )
-        atexit.register(self.stop)
+        atexit.register(self._stop_at_exit)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         settings = asdict(self.settings) | {
@@ -221,7 +227,7 @@ class LocalServer:
         if self._log is not None:
             self._log.close()
         self._address = self._process = self._log = None
-        atexit.unregister(self.stop)
+        atexit.unregister(self._stop_at_exit)
 
     def _keep(self) -> None:
         """Write what the slots have read into files; where none can be written, nothing is kept."""

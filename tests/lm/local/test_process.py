@@ -154,6 +154,32 @@ def test_ctrl_c_does_not_wait_until_a_model_is_loaded() -> None:
     assert "KeyboardInterrupt" in said
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+def test_ctrl_c_ends_a_process_that_is_loading(tmp_path: Path) -> None:
+    model, loading = tmp_path / "m.gguf", tmp_path / "loading"
+    model.write_bytes(gguf())
+    (tmp_path / "server.py").write_text(
+        f"import os, pathlib, time\npathlib.Path({str(loading)!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
+    )
+    code = (
+        "from pathlib import Path; from polyqa.lm.local import LocalLM, LocalSettings, process\n"
+        "from polyqa.lm.local.engine import LocalEngine\n"
+        f"process.__file__ = {str(tmp_path / 'process.py')!r}\n"
+        f"process.needs, process.kept_folder = lambda *_, **__: None, lambda: Path({str(tmp_path)!r})\n"
+        f"LocalLM('local/m', LocalEngine(Path({str(model)!r}), 'm', LocalSettings(1)), cache=False)('Hello')\n"
+    )
+    waiting = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    while not loading.is_file() or not loading.read_text():
+        assert waiting.poll() is None
+        time.sleep(0.05)
+    waiting.send_signal(signal.SIGINT)
+    _, said = waiting.communicate(timeout=30)  # it would be loading for a minute
+    assert "KeyboardInterrupt" in said
+    assert "Exception in thread" not in said
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(loading.read_text()), 0)
+
+
 def test_what_was_read_is_kept_for_the_next_process(small: Path, kept: Path) -> None:
     prompt = "Once upon a time there was a cat. " * 20
     read = []

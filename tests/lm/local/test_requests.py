@@ -1,14 +1,16 @@
-"""What llama.cpp is asked where a model has added weights, and where it has none; a stand-in answers over HTTP."""
+"""What llama.cpp is asked, with added weights and seeds and without; a stand-in answers over HTTP."""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dspy.lm15 import Request, Response
 from openai_server import Server, Wire, serve
 
 from polyqa.lm.local import LocalEngine, LocalLM, LocalServer, LocalSettings, process
+from polyqa.lm.recorded import attempt, recorded
 
 ADDED = {"metadata": {"lora": "read-passage"}}
 
@@ -31,10 +33,10 @@ def llama(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield server
 
 
-def local(monkeypatch: pytest.MonkeyPatch, *loras: str, prompt_cache: int = 512) -> LocalLM:
+def local(monkeypatch: pytest.MonkeyPatch, *loras: str, prompt_cache: int = 512, **more: Any) -> LocalLM:
     monkeypatch.setattr(process, "lora_files", lambda _: {name: Path(f"{name}.gguf") for name in loras})
     settings = LocalSettings(threads=1, slots=1, prompt_cache=prompt_cache)
-    return LocalLM("local/m", LocalEngine(Path("m.gguf"), "m", settings), cache=False)
+    return LocalLM("local/m", LocalEngine(Path("m.gguf"), "m", settings), cache=False, **more)
 
 
 def test_calls_with_added_weights_have_the_last_slot(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,3 +78,23 @@ def test_each_call_gets_the_weights_that_it_names(llama: Server, monkeypatch: py
         lm("Say Yes.", metadata={"lora": name})
     on = [[{"id": number, "scale": 1.0}] for number in (1, 0)]
     assert [request.get("lora") for request in llama.requests] == [*on, None]
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_seed_is_part_of_what_is_recorded(
+    llama: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, seed: int
+) -> None:
+    lm = local(monkeypatch, seed=seed, temperature=1.0)
+    assert lm.copy(temperature=0.0).kwargs.get("seed", 0) == seed
+    recording = recorded(tmp_path / "r.jsonl.gz", lm)
+    for asked in (lm, recording):
+        asked("Hi.", rollout_id=2)
+        with attempt(2):
+            asked("Hi.")
+        asked("Hi.", seed=7)
+    assert [request["seed"] for request in llama.requests] == [seed + 2, seed + 1, 7] * 2
+    keys = {record.request.key for record in recording.engine.recording}
+    other = recorded(tmp_path / "other.jsonl.gz", local(monkeypatch, seed=1, temperature=1.0))
+    other("Hi.", rollout_id=2)
+    assert keys.isdisjoint(record.request.key for record in other.engine.recording)
+    assert {record.request.settings.get("seed") for record in recording.engine.recording} == {seed or None, 7}
