@@ -12,6 +12,9 @@ from .token_f1 import token_f1
 _AGREE = 0.5
 _WITH_FIGURES, _WITHOUT = 1 / 2, 3 / 4  # of an answer's words: how many a sentence has that says it
 _MONTHS = frozenset(month.lower() for month in month_name if month)
+_SHORT_MONTHS = {month[:3]: month for month in _MONTHS} | {"sept": "september"}
+_ISO_DATE = re.compile(r"\b(\d{4})-(0[1-9]|1[0-2])-(\d\d)\b")
+_DASHED_DATE = re.compile(r"\b(\d{1,2})-([A-Za-z]{3,9})-(\d{4})\b")
 _FIGURES = {word: str(n) for words in (COUNTS[1:], ORDINALS) for n, word in enumerate(words, 1)}
 
 
@@ -93,9 +96,15 @@ def _same(one: str, other: str) -> bool:
 
 
 def _in_figures(text: str) -> str:
-    """Return a text in lower case, with its numbers in figures: "the 8th", "the eighth" and "eight" as "8"."""
-    tokens = (re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", token) for token in normalize_short(text).split())
-    return " ".join(_FIGURES.get(token, token) for token in tokens)
+    """Return a text in lower case, with its numbers in figures: "the 8th", "the eighth" and "eight" as "8".
+
+    Months beside a figure have their names: *2023-10-02* and *2 Oct 2023* are *2 October 2023*.
+    """
+    told = _ISO_DATE.sub(lambda found: f"{int(found[3])} {month_name[int(found[2])]} {found[1]}", text)
+    told = _DASHED_DATE.sub(lambda found: f"{int(found[1])} {found[2]} {found[3]}", told)
+    tokens = [re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", token) for token in normalize_short(told).split()]
+    named = _SHORT_MONTHS if any(token[0].isdigit() for token in tokens) else {}
+    return " ".join(_FIGURES.get(token, named.get(token, token)) for token in tokens)
 
 
 def _numbers(text: str) -> set[str]:

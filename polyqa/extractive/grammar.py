@@ -8,7 +8,12 @@ from .prompt import PromptPassage
 
 MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 _YEAR = r"(?:1[0-9]{3}|20[0-9]{2})"
-DATE = re.compile(rf"\b(?:\d{{1,2}} {MONTH} {_YEAR}|{MONTH} \d{{1,2}}, {_YEAR}|{MONTH}(?: of)? {_YEAR}|{_YEAR})\b")
+_ANY_MONTH = rf"(?:{MONTH}|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?)"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+DATE = re.compile(
+    rf"\b(?:{_YEAR}-\d\d-\d\d|{_DAY}[ -]{_ANY_MONTH}[ -]{_YEAR}|{_ANY_MONTH} {_DAY},? {_YEAR}|"
+    rf"{_ANY_MONTH}(?: of)? {_YEAR}|{_YEAR})\b"
+)
 _UNITS = (
     r"(?:metres|meters|kilometres|kilometers|miles|feet|inches|tonnes|tons|acres|hectares|degrees|percent|years|days|"
     r"hours|minutes|(?:million |billion )?(?:dollars|pounds|euros))"

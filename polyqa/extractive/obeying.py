@@ -10,7 +10,7 @@ from polyqa.metrics.text import STOPWORDS, content_words, sentence_at, split_tit
 from .answer_kinds import YEAR, answer_kind, years
 from .clauses import Clauses
 from .evidence import Evidence, same_answer
-from .grammar import DATE, MONTH, NAME
+from .grammar import DATE, NAME
 
 DOUBTS = {None: 1.0, "no": 2.0, "yes": 0.4}
 """How much more support a judgement needs, where the clauses say what to do in doubt."""
@@ -85,7 +85,7 @@ def _date_of(one: Evidence) -> str:
     whole = [
         found[0]
         for found in DATE.finditer(sentence.text)
-        if found.start() <= at < found.end() and re.search(MONTH, found[0])
+        if found.start() <= at < found.end() and not found[0].isdecimal()
     ]
     return whole[0] if whole and one.answer in whole[0] else one.answer
 

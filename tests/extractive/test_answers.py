@@ -58,6 +58,18 @@ def test_names_of_programs_are_whole_and_half_a_pair_of_quotation_marks_goes(tex
 
 
 @pytest.mark.parametrize(
+    "date",
+    [
+        *("2023-10-02", "2 October 2023", "2nd Oct 2023", "02-Oct-2023", "October 2, 2023", "Oct. 2 2023"),
+        *("October 2nd, 2023", "Oct 2023", "2023"),
+    ],
+)
+def test_a_date_is_told_as_a_whole(date: str) -> None:
+    text = f"3.12.0 final: Monday, {date}."
+    assert whole_answer("When was 3.12.0 released?", text, span("2023", text)) == date
+
+
+@pytest.mark.parametrize(
     ("question", "text", "whole"),
     [
         ("How many consecutive days did it rain?", "It was a 4-day rain.", "4"),
