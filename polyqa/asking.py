@@ -3,18 +3,18 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import anyio.to_thread
 import dspy
 from pydantic import ValidationError
-from pydantic_core import to_jsonable_python
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
 from polyqa.base.text import SURROGATE, counted, in_paragraphs
-from polyqa.base.values import Coverage, Interpretation, Passage, Sources, pop_sources, pop_told
+from polyqa.base.values import Coverage, Interpretation, Passage, Sources, json_data, pop_sources, pop_told
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine
 from polyqa.extractive.answer_kinds import asks_yes_or_no
@@ -218,7 +218,7 @@ class Result:
             "faults": [fault.to_dict() for fault in self.faults],
             "unheeded": {name: list(sentences) for name, sentences in self.unheeded.items()},
         }
-        return own | {name: to_jsonable_python(value) for name, value in self.extra.items() if name not in own}
+        return own | {name: json_data(value) for name, value in self.extra.items() if name not in own}
 
 
 def check_question(question: str) -> str:
@@ -231,7 +231,7 @@ def check_question(question: str) -> str:
     """
     if not isinstance(question, str):
         raise PolyqaError(f"A question is a text, not {question!r:.80}.")
-    question = " ".join(question.split())
+    question = " ".join(question.removeprefix("\ufeff").split())  # a file of Windows may begin so
     if not question:
         raise PolyqaError("The question is empty; ask something like: When did Titanic come out?")
     if len(question) > MAX_QUESTION:
@@ -342,9 +342,14 @@ def ready_program(
 
 
 async def awaited(program: dspy.Module, question: str) -> Any:
-    """Return what a program gives for a question; one without ``aforward`` runs in a thread."""
-    call = program.acall if hasattr(program, "aforward") else dspy.asyncify(program)
-    return await call(question=question)
+    """Return what a program gives for a question; one without ``aforward`` runs in a thread of its own.
+
+    `dspy.asyncify` has eight threads for all, whatever number of questions is under way.
+    """
+    if hasattr(program, "aforward"):
+        return await program.acall(question=question)
+    call = partial(program, question=question)
+    return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
 
 
 def result_of(

@@ -240,6 +240,8 @@ def for_workers(
     needs("ray", extra="ray", for_="Work on a cluster")
     if isinstance(program, dspy.Module):
         raise PolyqaError("On a cluster each worker makes the program: hand over its name, or a compiled one's.")
+    if dspy.settings.adapter is not None:
+        raise PolyqaError("On a cluster workers ask through polyqa's own adapter: configure none in DSPy.")
     shared = models.settings
     if shared.requests_per_minute is not None:
         shared = replace(shared, requests_per_minute=shared.requests_per_minute / workers)

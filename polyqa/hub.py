@@ -118,6 +118,7 @@ def push(what: str | Path, repo: str, *, private: bool = False, license: str | N
                 folder_path=folder,
                 repo_type=kind.repo_type,
                 commit_message=f"Upload {kind.title} with polyqa",
+                delete_patterns=sorted(names - {_OF_THE_HUB, *(file.name for file in Path(folder).iterdir())}) or None,
                 parent_commit=held.sha,
             )
     return Pushed(kind.title, repo, str(commit.repo_url), commit.oid)

@@ -13,11 +13,20 @@ from pydantic import (
     field_validator,
     model_serializer,
 )
+from pydantic_core import to_jsonable_python
 
 MetadataValue = str | int | float | bool
 """What a field of a passage's metadata may hold."""
 BAR = " ｜ "
 """What a prompt shows for the bar in a title, which would part the title from the text."""
+
+
+def json_data(value: Any) -> Any:
+    """Return a value as JSON data; what JSON has nothing for is a text."""
+    try:
+        return to_jsonable_python(value, fallback=str)
+    except ValueError:  # bytes that are no text, or a value that holds itself
+        return str(value)
 
 
 class Passage(BaseModel):

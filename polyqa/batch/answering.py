@@ -54,7 +54,8 @@ class Batch:
     at_once
         How many are under way at once, on Ray in each worker: 32 if not given, and 4 of the embedded engine.
     max_calls
-        Upper limit on LM calls, counted across stopped commands: no question begins that might exceed it.
+        Upper limit on LM calls, counted across stopped commands: no question begins that might exceed it if all
+        replies can be read; one that cannot is asked for once more.
     ray
         Answer on a cluster; in this process if not given.
     overwrite
@@ -373,10 +374,16 @@ def _by_new_ids(lines: dict[str, dict[str, Any]], asked: Sequence[Asked]) -> dic
     """Return lines by the ids that their questions have now; whose id is another question's now has ``-earlier``."""
     # New ids to old ones.
     ids = {one.id: one.id for one in asked if one.id in lines and lines[one.id]["question"] == one.question}
-    moved = {lines[id]["question"]: id for id in reversed(lines) if id not in ids and not _failed(lines[id])}
+    moved: dict[str, list[str]] = {}  # a question may be asked on several lines
+    for id in reversed(lines):
+        if id not in ids and not _failed(lines[id]):
+            moved.setdefault(lines[id]["question"], []).append(id)
     for one in asked:
-        if one.id not in ids and one.question in moved:
-            ids[one.id] = moved.pop(one.question)
+        if one.id not in ids and moved.get(one.question):
+            ids[one.id] = moved[one.question].pop()
+    answered = {lines[id]["question"] for id in ids.values()}
+    for again in (id for question, old in moved.items() if question in answered for id in old):
+        del lines[again]  # it was asked on more lines than now
     taken = {one.id for one in asked}
     asked_for = {*ids.values()}
     kept: dict[str, str] = {}

@@ -25,6 +25,7 @@ _SAMPLE = 5  # questions by which the cost is estimated
 
 @options.takes_language_models("prompt_lm")
 def answer_command(
+    context: typer.Context,
     questions: Annotated[
         str,
         typer.Argument(
@@ -69,7 +70,7 @@ def answer_command(
     from polyqa.loading import default_program
     from polyqa.question_sets import Questions
 
-    cluster = options.cluster(engine, workers, address)
+    cluster = options.cluster(context, engine, workers, address)
     if cluster is not None and mlflow is not None:
         raise PolyqaError("Workers of a cluster send no traces: leave out --mlflow or --engine ray.")
     answering = models.models()

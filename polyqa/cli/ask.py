@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -62,7 +62,8 @@ class Answering:
         from polyqa.asking import ask
 
         back, least = self.choice.ask_back, self.choice.min_confidence
-        return ask(question, program=self.program, lm=self.model, ask_back=back, min_confidence=least)
+        result = ask(question, program=self.program, lm=self.model, ask_back=back, min_confidence=least)
+        return replace(result, program=self.name)
 
     def picked(self, question: str) -> Picked:
         """Return the demos that each call would be shown for a question."""
@@ -177,11 +178,15 @@ def _drawn(answering: Answering, question: str, plot: Path) -> "Result":
 
 
 def chosen(result: "Result") -> "Result":
-    """Ask which reading is meant until one is; an empty line, or the input's end, leaves the question as it is."""
+    """Ask which reading is meant until one is; an empty line, or the input's end, leaves the question as it is.
+
+    What the reading took is what the question did.
+    """
     say(result.answer)
+    took = {name: getattr(result, name) for name in ("calls", "input_tokens", "output_tokens", "seconds")}
     while reply := typed():
         try:
-            return result.choose(reply)
+            return replace(result.choose(reply), **took)
         except PolyqaError as error:
             say(str(error), err=True)
     return result

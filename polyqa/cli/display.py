@@ -107,7 +107,7 @@ def console() -> "Console":
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
-    return Plain(highlight=False)
+    return Plain(highlight=False, emoji=False)
 
 
 def table(

@@ -16,6 +16,7 @@ from .terminal import say
 
 if TYPE_CHECKING:
     from polyqa.evaluation.runs import Run
+    from polyqa.language_models import Models
     from polyqa.question_sets import Questions
 
 _NOT_WITH_RECHECK = (
@@ -24,8 +25,8 @@ _NOT_WITH_RECHECK = (
 )  # fmt: skip
 
 _NOT_WITH_ANSWERS = (
-    "program", "index", "where", "passages", "sets", "own_documents", "lm", "helper_lm", "threads", "engine", "workers",
-    "address",
+    "program", "index", "where", "passages", "sets", "own_documents", "lm", "api_base", "helper_lm", "temperature",
+    "max_tokens", "threads", "engine", "workers", "address",
 )  # fmt: skip
 
 
@@ -119,7 +120,7 @@ def evaluate_command(
     if answers is not None:
         if given := options.given(context, *_NOT_WITH_ANSWERS):
             raise PolyqaError(f"A file of answers is scored, and nothing is run: leave out {', '.join(given)}.")
-        run = _scored(answers, asked, kept, alce=alce, **scoring)
+        run = _scored(answers, asked, kept, models.models(**scoring), alce=alce)
         _show(run, as_json)
         say(f"{run.path if name else run.name}: {run}", err=True)
         return
@@ -137,7 +138,7 @@ def evaluate_command(
             folder=kept,
             threads=threads,
             alce=alce,
-            ray=options.cluster(engine, workers, address),
+            ray=options.cluster(context, engine, workers, address),
             index=index,
             where=where,
             **settings,
@@ -151,13 +152,12 @@ def _end(run: "Run") -> None:
     end_with_failures(run)
 
 
-def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce: bool, **scoring: Any) -> "Run":
+def _scored(answers: Path, questions: "Questions", folder: Path | None, models: "Models", *, alce: bool) -> "Run":
     """Return the scores of a file of answers, kept as a run if a folder is given."""
     from polyqa.base.files import require_no_links, write_atomically
     from polyqa.evaluating import make_scorer
     from polyqa.evaluation.outputs import read_outputs, score_outputs
     from polyqa.evaluation.runs import PREDICTIONS, Run, line_of, write_summary
-    from polyqa.language_models import Models
 
     if folder is not None and (folder / PREDICTIONS).exists():
         raise PolyqaError(f"{folder} holds a run already; choose another --name.")
@@ -167,7 +167,7 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, *, alce:
     say(str(loaded), err=True)
     unasked = loaded.left_out | ({one.id for one in loaded.questions} - {one.id for one in questions.asked})
     found = {id: output for id, output in found.items() if id not in unasked}
-    records = score_outputs(found, questions.asked, make_scorer(Models(**scoring), alce=alce))
+    records = score_outputs(found, questions.asked, make_scorer(models, alce=alce))
     run = Run(folder or answers.with_suffix(""), None, records)
     if folder is not None:
         require_no_links(folder)

@@ -104,7 +104,7 @@ def build_command(
         return
     if nbits not in (1, 2, 4):
         raise PolyqaError(f"--nbits is 1, 2 or 4, not {nbits}.")
-    cluster = options.cluster(engine, workers, address)
+    cluster = options.cluster(context, engine, workers, address)
     if cluster is not None and shards == 1:
         raise PolyqaError("A cluster builds shards: add --shards, with one or more for each worker.")
     settings = IndexSettings(nbits=nbits, doc_maxlen=doc_maxlen)  # type: ignore[arg-type]

@@ -414,12 +414,12 @@ def program_settings(program: str, passages: int | None, pairs: Sequence[str] | 
     return {**check_settings(program, given, demos=loaded.get("demos")), **loaded}
 
 
-def cluster(engine: str, workers: int, address: str | None) -> "Ray | None":
+def cluster(context: typer.Context, engine: str, workers: int, address: str | None) -> "Ray | None":
     """Return the cluster that ``--engine``, ``--workers`` and ``--address`` name; ``None`` for this process."""
     from polyqa.cluster import Ray
 
     if engine not in ("local", "ray"):
         raise PolyqaError(f"--engine is local or ray, not {engine!r}.")
-    if engine == "local" and address is not None:
-        raise PolyqaError("--address is that of a Ray cluster: add --engine ray.")
+    if engine == "local" and (others := given(context, "workers", "address")):
+        raise PolyqaError(f"{' and '.join(others)} is for a Ray cluster: add --engine ray.")
     return Ray(workers, address) if engine == "ray" else None

@@ -33,6 +33,7 @@ _Place = Annotated[
 @questions_app.command("build", cls=Command)
 @options.takes_language_models("helper_lm", "prompt_lm")
 def build_command(
+    context: typer.Context,
     index: _Index = "homonyms",
     out: Annotated[
         Path | None,
@@ -68,7 +69,7 @@ def build_command(
     from polyqa.question_building import build_questions
     from polyqa.questions import QuestionSettings
 
-    cluster = options.cluster(engine, workers, address)
+    cluster = options.cluster(context, engine, workers, address)
     with at_work(overwrite=overwrite):
         database = build_questions(
             index,

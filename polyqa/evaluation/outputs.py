@@ -96,8 +96,10 @@ def _output(key: str | None, value: Any) -> tuple[str, Output | None]:
         if own is None:
             raise ValueError(f"no id (one of {', '.join(_ID_KEYS)})")
         own = as_id(own)
-        if value.get("error") is not None and {"gold_readings", "scores"} <= value.keys():
-            return own, None  # a failed `records.Record`
+        if isinstance(value.get("error"), Mapping) and (
+            {"gold_readings", "scores"} <= value.keys() or value.keys().isdisjoint(_ANSWER_KEYS)
+        ):
+            return own, None  # it failed: a `records.Record`, or a line of `polyqa answer`
         answer = next((value[name] for name in _ANSWER_KEYS if isinstance(value.get(name), str)), None)
         readings = _interpretations(value.get("interpretations"))
         if answer is None and value.get("interpretations") is None:

@@ -6,12 +6,11 @@ from typing import Any
 
 import dspy
 from pydantic import TypeAdapter
-from pydantic_core import to_jsonable_python
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.ledger import exporting, open_ledger
-from polyqa.base.values import Passage, pop_sources, pop_told
+from polyqa.base.values import Passage, json_data, pop_sources, pop_told
 from polyqa.base.work import Failure, work_through
 from polyqa.lm.recorder import Recorder, recording
 from polyqa.lm.reply_cache import bound_cache
@@ -158,11 +157,4 @@ def _output(prediction: dspy.Prediction) -> tuple[Output, dict[str, Any]]:
     )
     if not fields.get("faults", True):
         del fields["faults"]  # of nearly all questions
-    return output, {name: _json_data(value) for name, value in fields.items()}
-
-
-def _json_data(value: Any) -> Any:
-    try:
-        return to_jsonable_python(value, fallback=str)
-    except ValueError:  # bytes that are no text, or a value that holds itself
-        return str(value)
+    return output, {name: json_data(value) for name, value in fields.items()}

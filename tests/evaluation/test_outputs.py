@@ -224,6 +224,13 @@ def test_what_no_output_has_is_not_scored(given: Output, absent: set[str], score
     assert not {"calls", "input_tokens", "seconds"} & values.keys(), "what it took is not known"
 
 
+def test_a_line_of_answers_that_failed_is_no_answer(tmp_path: Path) -> None:
+    failed = {"id": "a", "question": "Who?", "error": {"kind": "ValueError", "message": "no"}}
+    given = {"id": "b", "answer": "x", "error": {"kind": "none"}}
+    lines = "\n".join(map(json.dumps, (failed, given)))
+    assert read(tmp_path, lines) == {"b": Output("x")}
+
+
 def test_a_failed_record_of_ours_stays_failed(tmp_path: Path) -> None:
     records: list[Record] = [record("a", answer="x"), record("b", error=FAILURE)]
     assert read(tmp_path, "".join(map(line_of, records))).keys() == {"a"}

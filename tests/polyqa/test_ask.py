@@ -1,9 +1,11 @@
 import asyncio
+import json
 import threading
 from pathlib import Path
 from typing import Any
 
 import dspy
+import numpy as np
 import pytest
 
 import polyqa
@@ -87,6 +89,34 @@ def test_a_program_and_a_language_model_of_one_s_own_are_asked_in_every_way(tmp_
     assert [line["answer"] for line in answered] == ["In 1997."]
     run = polyqa.evaluate(Own(), "homonyms/dev", models=polyqa.Models(lm=own_lm(), judge=None), folder=tmp_path / "run")
     assert run.records
+
+
+def test_what_a_program_of_ones_own_tells_is_data_whatever_it_is(tmp_path: Path) -> None:
+    class Telling(Own):
+        def forward(self, question: str) -> Any:
+            return dspy.Prediction(answer="In 1997.", scores=np.ones(2), example=dspy.Example(a=1), none={1})
+
+    told = polyqa.ask("When?", program=Telling(), lm=own_lm()).to_dict()
+    assert (told["scores"], told["none"]) == ("[1. 1.]", [1])
+    json.dumps(told)
+    assert polyqa.answer_many(["When?"], tmp_path / "a.jsonl", program=Telling()).failed == {}
+
+
+def test_a_program_of_ones_own_without_aforward_is_asked_as_often_at_once_as_is_said(tmp_path: Path) -> None:
+    together = threading.Barrier(20)
+
+    class Waiting(Own):
+        def forward(self, question: str) -> Any:
+            together.wait(60)
+            return dspy.Prediction(answer="In 1997.")
+
+    asked = [f"When did film {number} come out?" for number in range(20)]
+    answered = polyqa.answer_many(asked, tmp_path / "a.jsonl", program=Waiting(), batch=polyqa.Batch(at_once=20))
+    assert (len(answered), answered.failed) == (20, {})
+
+
+def test_a_byte_order_mark_is_no_part_of_a_question() -> None:
+    assert asking.check_question("\ufeffwho founded Rome? ") == "who founded Rome?"
 
 
 def test_what_gives_no_answer_is_said() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import dspy
 import pytest
 
 import polyqa
@@ -166,6 +167,14 @@ def test_paths_travel_as_absolute_ones(tmp_path: Path, monkeypatch: pytest.Monke
     _, travelling, _ = for_workers("rac", given, polyqa.Models())
     assert travelling == {**given, "index": str(tmp_path / "own/index"), "demos": str(tmp_path / "mine.json")}
     assert for_workers("rac", {"index": "homonyms"}, polyqa.Models())[1] == {"index": "homonyms"}
+
+
+def test_an_adapter_does_not_travel_unnoticed() -> None:
+    with (
+        dspy.context(adapter=dspy.JSONAdapter()),
+        pytest.raises(PolyqaError, match="workers ask through polyqa's own adapter"),
+    ):
+        for_workers("rac", {}, polyqa.Models())
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,14 @@ def test_questions_go_there_and_come_back(hub: Hub, tmp_path: Path, suffix: str)
     assert load_questions(pulled.path / f"questions{suffix}") == load_questions(file)
 
 
+def test_questions_in_another_form_take_the_place_of_the_first(hub: Hub, tmp_path: Path) -> None:
+    for suffix, text in TEXTS.items():
+        (tmp_path / f"mine{suffix}").write_text(text)
+        polyqa.push(tmp_path / f"mine{suffix}", "tester/asked")
+    pulled = polyqa.pull("tester/asked", tmp_path / "there", questions=True)
+    assert load_questions(pulled.path) == load_questions(tmp_path / "mine.jsonl")  # the folder itself is a question set
+
+
 def test_a_file_of_several_splits_is_a_question_set(hub: Hub, tmp_path: Path) -> None:
     file = tmp_path / "both.json"
     file.write_text(json.dumps({"train": dict(RECORDS[:3]), "dev": dict(RECORDS[3:])}))

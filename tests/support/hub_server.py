@@ -210,12 +210,15 @@ class _Handler(QuietHandler):
         return _json({"url": url, "name": repo, "id": "1"})
 
     def _commit(self, kind: str, repo: str, parent: str, lines: list[dict[str, Any]]) -> Answer:
-        assert [line["key"] for line in lines] == ["header", *["file"] * (len(lines) - 1)]
+        assert lines[0]["key"] == "header"
         if lines[0]["value"].get("parentCommit", parent) != parent:
             return _error(412, "", "A commit has happened since. Please refresh and try again.")
         files = self.hub.files(kind, repo)
         for line in lines[1:]:
-            assert line["value"]["encoding"] == "base64"
+            if line["key"] == "deletedFile":
+                del files[line["value"]["path"]]
+                continue
+            assert (line["key"], line["value"]["encoding"]) == ("file", "base64")
             files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
         made = self.hub.commit(kind, repo, files, parent=parent)
         url = f"{self.hub.base}/{'datasets/' if kind == 'dataset' else ''}{repo}/commit/{made}"

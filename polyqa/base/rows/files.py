@@ -230,7 +230,7 @@ def _files_of(folder: Path) -> list[Path]:
         raise problem(place, f"this folder cannot be read ({error.strerror})")
 
     files = (file for file in visible_files(folder, unreadable) if format_of(file) in SUFFIXES and file.is_file())
-    return [file for file in files if file.name != "dataset_infos.json"]
+    return [file for file in files if file.name not in ("dataset_infos.json", "hub.json")]  # notes of where it is from
 
 
 def _split_name(file: Path) -> str:

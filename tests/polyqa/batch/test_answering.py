@@ -101,6 +101,16 @@ def test_questions_that_are_added_are_answered_and_moved_ones_keep_their_answers
     assert more["2"] != first["2"] == more["3"]
 
 
+def test_a_question_on_several_lines_keeps_its_answers_where_lines_move(answer: Answer, server: Server) -> None:
+    first, second, third = QUESTIONS[:3]
+    answer([first, second, first])
+    asked = [third, first, second, first]
+    assert [line["question"] for line in answer(asked)] == asked
+    asked = [third, second, first]  # on one line less
+    assert [line["question"] for line in answer(asked)] == asked
+    assert len(server.requests) == 4
+
+
 def test_a_kill_after_questions_moved_loses_nothing(answer: Answer, server: Server) -> None:
     """The ledger has the new ids already, and the file the old ones."""
     answered = answer(QUESTIONS[:2])

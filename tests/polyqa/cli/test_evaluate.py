@@ -147,6 +147,19 @@ def test_score_keeps_what_could_be_judged(run: Run, ids: list[str], some: Path, 
     assert [one.error and one.error.kind for one in read_records(out / PREDICTIONS)] == [None, "JudgeError", None, None]
 
 
+def test_the_limits_of_a_judge_of_answers_count(printed: Printed, ids: list[str], some: Path, tmp_path: Path) -> None:
+    outputs, record = tmp_path / "theirs.json", tmp_path / "judged.jsonl.gz"
+    outputs.write_text(json.dumps([{"id": one, "answer": "1991.", "passages": [f"About {one}."]} for one in ids]))
+    with serve(ScriptedEngine(judge)) as server:
+        address = f"openai/judge-{uuid.uuid4().hex}@{server.base}"
+        words = ("evaluate", outputs, "--questions", some, "--judge", address, "--record", record, "--json")
+        printed(*words)
+        asked = len(server.requests)
+        printed(*words)
+        assert len(server.requests) == asked > 0, "what is recorded is not asked again"
+    assert record.exists()
+
+
 def test_questions_about_the_shipped_index_are_not_asked_of_another_unless_named(
     run: Run, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

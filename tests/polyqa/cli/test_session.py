@@ -207,6 +207,13 @@ def test_ctrl_c_ends_what_is_typed_and_not_the_session(typed: Run) -> None:
     assert (code, "1997" in out) == (0, True)
 
 
+def test_a_chosen_reading_says_what_the_question_took(typed: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("typer._click.termui.visible_prompt_func", lambda prompt: "2")
+    code, out, err = typed([TITANIC], "--program", "rac", "--ask-back")
+    assert code == 0, err
+    assert re.search(r"^rac · .* · 1 call · [1-9]", out, re.MULTILINE | re.IGNORECASE), out
+
+
 @pytest.mark.parametrize(("ending", "told"), [(KeyboardInterrupt, "interrupted"), (EOFError, "")])
 def test_an_answer_stays_where_its_choice_is_given_up(
     ending: type[BaseException], told: str, typed: Run, monkeypatch: pytest.MonkeyPatch

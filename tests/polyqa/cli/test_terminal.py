@@ -60,6 +60,16 @@ def test_what_is_printed_steers_nothing(words: tuple[str | None, ...], index: Pa
         assert any(ATTACK.replace("\r", " ").split()[0][:5] in one["title"] for one in json.loads(out)["passages"])
 
 
+def test_no_text_becomes_a_picture(printed: Printed, tmp_path: Path) -> None:
+    text = "The sign :warning: was made in 1894, as x[:100:] says."
+    (tmp_path / "c.jsonl").write_text(json.dumps({"id": "a", "title": "Sign :100:", "text": text}))
+    printed("index", "build", tmp_path / "c.jsonl", "--name", tmp_path / "signs")
+    out = printed("ask", "When was the sign :warning: made?", "--program", "rac", "--index", tmp_path / "signs")
+    assert ":warning:" in out
+    assert "Sign :100:" in out
+    assert out.isascii() or not {"⚠", "💯"} & {*out}
+
+
 def test_a_line_of_an_error_steers_nothing(refused: Printed) -> None:
     assert not steers(refused("ask", "Who?", "--program", f"none{ATTACK}"))
 
