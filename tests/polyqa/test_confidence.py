@@ -47,6 +47,10 @@ def test_a_piece_of_a_figure_is_no_answer(reader: Reader) -> None:
     asked = "How long is the Old Bridge?"
     whole, piece = confidence(asked, [reading(asked, answer) for answer in ("1.5 km", "5 km")], [bridge], reader)
     assert piece == UNSEEN < whole
+    longer = bridge.model_copy(update={"text": f"{bridge.text} The road to it took 5 km."})
+    found = [reading(asked, answer) for answer in ("1.5 km", "5 km")]
+    whole, other = confidence(asked, found, [longer], reader)
+    assert other < whole
 
 
 def test_of_a_yes_the_words_of_the_question_speak(reader: Reader) -> None:

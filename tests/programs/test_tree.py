@@ -65,6 +65,11 @@ def test_the_exploration_ends(table: Table, bad: str, limits: dict[str, int], gr
     assert names(explore(table, bad, **limits)) == list(grown)
 
 
+def test_figures_that_differ_in_a_point_repeat_nothing() -> None:
+    readings = [Interpretation(question="How long is it?", answer=answer) for answer in ("1.5 km", "15 km")]
+    assert GrowingTree("root?", nodes=10, depth=3, failures=3).sprout([(0, readings)]) == readings
+
+
 @pytest.mark.parametrize(
     ("question", "answer", "repeats", "repeats_strictly"),
     [
