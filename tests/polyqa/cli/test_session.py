@@ -54,8 +54,9 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_pipe_gives_one_question_a_line_and_json_comes_a_line_each(piped: Run, loaded: list[str]) -> None:
     code, out, err = piped(f"{TITANIC}\n\nWho founded Rome?\n", "ask", "--program", "rac", "--json")
     assert code == 0, err
-    assert [json.loads(line)["question"] for line in out.splitlines()] == [TITANIC, "Who founded Rome?"]
-    assert loaded == ["rac"]
+    told = [json.loads(line) for line in out.splitlines()]
+    assert [one["question"] for one in told] == [TITANIC, "Who founded Rome?"]
+    assert {one["program"] for one in told} == {*loaded} == {"rac"}, "the name that it has everywhere"
 
 
 def test_nothing_is_asked_for_nobody() -> None:
