@@ -48,8 +48,8 @@ def compile_command(
         str | None,
         options.more(
             metavar="NAMES",
-            help="Predictors (steps of the program) that get demos or instructions, separated by commas; by default those "
-            "that suit the recipe.",
+            help="Predictors (steps of the program) that get demos or instructions, separated by commas; by default "
+            "those that suit the recipe.",
         ),
     ] = None,
     teacher: Annotated[
