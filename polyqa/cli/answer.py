@@ -75,6 +75,7 @@ def answer_command(
         raise PolyqaError("Workers of a cluster send no traces: leave out --mlflow or --engine ray.")
     answering = models.models()
     program = program or default_program(answering.lm)
+    options.tell_engine(program, str(answering.lm))
     settings = options.program_settings(program, passages, sets)
     chosen = {"where": where, **settings}
     given = Questions(questions, split=split)

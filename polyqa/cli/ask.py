@@ -45,6 +45,7 @@ class Choice:
         name = self.program or default_program(model)
         settings = options.program_settings(name, self.passages, self.sets)
         program = load(name, index=self.index, where=self.where, helper_lm=helper, **settings)
+        options.tell_engine(name, str(model.model))
         return Answering(self, name, program, model)
 
 

@@ -13,8 +13,10 @@ from polyqa.base.errors import PolyqaError
 
 from . import completion
 from .help import CLUSTER, LANGUAGE_MODEL, MORE, NETWORK
+from .terminal import say
 
 if TYPE_CHECKING:
+    from polyqa.artifacts.card import Card
     from polyqa.cluster import Ray
     from polyqa.language_models import Models
 
@@ -354,13 +356,27 @@ def given(context: typer.Context, *names: str, source: str = "COMMANDLINE") -> l
 
 def compiled_index(program: str | None) -> str | None:
     """Return the name of the index that a program was compiled over; ``None`` for one that is not compiled."""
+    card = _card(program)
+    index = None if card is None else card.index
+    return None if index is None or index.names_a_path else index.name
+
+
+def tell_engine(program: str | None, lm: str) -> None:
+    """Say on standard error that the embedded engine answers where another language model was compiled for."""
+    from polyqa.extractive import MODEL_NAME
+
+    card = _card(program) if lm == MODEL_NAME else None
+    if card is not None and card.lm != MODEL_NAME:
+        say(f"{program} was compiled for {card.lm}; without --lm the embedded engine answers.", err=True)
+
+
+def _card(program: str | None) -> "Card | None":
     from polyqa.artifacts.store import find_artifact, read_artifact
     from polyqa.programs.registry import PROGRAMS
 
     if program is None or program in PROGRAMS or find_artifact(program) is None:
         return None
-    card = read_artifact(program).card.index
-    return None if card is None or card.names_a_path else card.name
+    return read_artifact(program).card
 
 
 def check_questions(context: typer.Context, program: str | None, index: str | None, *names: str) -> None:
