@@ -37,7 +37,7 @@ _BOUNDARY = re.compile(
     rf"(?<=[{_STOPS}…]){CLOSING}\s+(?=[\"“‘'(\[«]*[{_BEGINS}])|(?<=[{FULL_STOPS}]){CLOSING}(?![{FULL_STOPS}\s])\s*(?=\S)"
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|Prof|Gen|Col|Lt|Maj|Sgt|Capt|Rev|Hon|Gov|Sen|Rep|vs|No|Nr|Vol|Op|Fig|Eq|et al|"
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|Prof|Gen|Col|Lt|Maj|Sgt|Capt|Rev|Hon|Gov|Sen|Rep|vs?|No|Nr|Vol|Op|Fig|Eq|et al|"
     r"Inc|Ltd|Co|Corp|approx|ca|cf|etc|"
     r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Mt|Ft|U\.S|U\.K|U\.N|a\.m|p\.m|e\.g|i\.e)|\b[A-ZА-Я\u0621-\u064a]|(?<!\S)(?:डॉ|श्री))\.$"
 )
@@ -179,6 +179,8 @@ def sentences(text: str) -> list[Sentence]:
 
     >>> [one.text for one in sentences("It is his Op. 111. It rained. 大桥于1957年建成。位于武汉！")]
     ['It is his Op. 111.', 'It rained.', '大桥于1957年建成。', '位于武汉！']
+    >>> [one.text for one in sentences("Roe v. Wade fell. So says Martin v. Hagen.")]
+    ['Roe v. Wade fell.', 'So says Martin v. Hagen.']
     """
     return _split(text, _ABBREVIATION)
 
