@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from pydantic_core import to_jsonable_python
 
 from polyqa import loading
 from polyqa.artifacts.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
@@ -19,6 +18,7 @@ from polyqa.artifacts.state import dump_program, signature_fingerprints
 from polyqa.artifacts.store import CARD, find_artifact, read_artifact, save_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import require_no_links
+from polyqa.base.values import json_data
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import difference_in
 from polyqa.evaluation.loading import questions_fingerprint
@@ -289,7 +289,7 @@ def _card(student: dspy.Module, plan: Plan, compiled: Compiled, data: dict[str, 
         dev=data["dev"],
         lm=str(plan.lm.model),
         helper_lm=names_of(own_lms(student)),
-        lm_settings=to_jsonable_python(sampling(plan.lm), fallback=str),
+        lm_settings=json_data(sampling(plan.lm)),
         prompt_lm=str(plan.writer.model) if plan.recipe.writes else None,
         adapter=adapter_name(),
         index=None

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import dspy
-from pydantic_core import to_jsonable_python
 
-from polyqa.base.values import Passage
+from polyqa.base.values import Passage, json_data
 from polyqa.lm.calls import kind_of
 from polyqa.lm.recorder import Ended, Listener, Started
 from polyqa.programs.spans import Rerank, Retrieve
@@ -79,7 +78,7 @@ class Tokens:
 
 
 def _fields(outputs: Any) -> dict[str, Any]:
-    return dict(to_jsonable_python(dict(outputs.items()), fallback=str)) if hasattr(outputs, "items") else {}
+    return dict(json_data(dict(outputs.items()))) if hasattr(outputs, "items") else {}
 
 
 def _passages(start: Started, outputs: Any) -> dict[str, Any]:

@@ -1,20 +1,19 @@
 """What identifies a run: two runs of equal identity must give equal predictions."""
 
-from functools import partial
 from importlib.metadata import version
 from typing import Annotated, Any
 
 import dspy
 from pydantic import BaseModel, BeforeValidator, ConfigDict
-from pydantic_core import to_jsonable_python
 
 from polyqa.artifacts.identity import identity_hash
 from polyqa.base.ledger import differences
+from polyqa.base.values import json_data
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.lm.adapter import adapter_name
 from polyqa.lm.assigned import describe_lms, sampling
 
-_Jsonable = Annotated[dict[str, Any], BeforeValidator(partial(to_jsonable_python, fallback=str))]
+_Jsonable = Annotated[dict[str, Any], BeforeValidator(json_data)]
 
 
 class RunIdentity(BaseModel):

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import dspy
-from pydantic_core import to_jsonable_python
 
+from polyqa.base.values import json_data
 from polyqa.programs import KNNPredict
 
 _LONGEST = 280
@@ -50,13 +50,9 @@ def demo_text(demo: Any, fields: Iterable[str]) -> str:
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(json_data(value), ensure_ascii=False)
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def _plain(value: Any) -> Any:
-    return to_jsonable_python(value, fallback=str)
 
 
 def prompt_changes(before: dspy.Module, after: dspy.Module) -> dict[str, str]:
@@ -118,7 +114,7 @@ def picked_demos(program: dspy.Module, question: str) -> dict[str, list[dict[str
                 "question": demo.get("question"),
                 "similarity": similarity,
                 "fields": {
-                    field: _plain(demo[field]) for field in predictor.signature.fields if demo.get(field) is not None
+                    field: json_data(demo[field]) for field in predictor.signature.fields if demo.get(field) is not None
                 },
             }
             for demo, similarity in zip(demos, similarities, strict=True)

@@ -90,6 +90,20 @@ def test_tsv(write: Write, content: str, expected: list[tuple[str, str, str]]) -
     assert [(passage.pid, passage.title, passage.text) for passage in found] == expected
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        'id;text;price, net\n1;Green, and hot;2,50\n2;"Black; cold";3\n',
+        '"id, ours";"id";"text"\n7;1;"Green, and hot"\n8;2;"Black; cold"\n',
+        'id,text\n1,"Green, and hot"\n2,"Black; cold"\n',
+        "id|text\n1|Green, and hot\n2|Black; cold\n",
+    ],
+)
+def test_what_parts_the_cells_is_what_all_rows_have(content: str, write: Write) -> None:
+    found = read_corpus(write("corpus.csv", content))
+    assert [(one.pid, one.text) for one in found] == [("1", "Green, and hot"), ("2", "Black; cold")]
+
+
 def test_iterables_of_passages_mappings_and_texts() -> None:
     passage = Passage(pid="a", title="Tea", text="Green.")
     assert read_corpus(iter([passage, {"id": "b", "text": "Black."}, "White."])) == [

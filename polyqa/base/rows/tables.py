@@ -3,14 +3,14 @@
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
 from .record import Record, Shape, problem
 from .text import read_lines
 
 _MOST_LINES = 10_000  # of one cell
-_DELIMITERS = ("\t", ",", ";")
-_MARKS = ("\t", ";", "|", ",")  # the likeliest first: there are commas in texts and numbers
+_DELIMITERS = ("\t", ";", "|", ",")  # the likeliest first: there are commas in texts and numbers
 _SAMPLE = 10  # lines
 
 
@@ -21,7 +21,7 @@ class _StrayQuoteError(ValueError):
 def read_table(path: Path, shape: Shape, delimiter: str | None) -> Iterator[Record]:
     """Yield the rows of a table as mappings from the names of its columns, in small letters.
 
-    If no delimiter is given, it is that of tab, comma and semicolon which the first line has.
+    If no delimiter is given, it is that of `_delimiter`.
 
     ColBERT's and MS MARCO's collections quote nothing, DPR's passages are quoted where they must be. So a cell counts
     as quoted if it begins and ends with a quote and doubles every one in it. Line breaks in a cell of a TSV file are
@@ -32,7 +32,9 @@ def read_table(path: Path, shape: Shape, delimiter: str | None) -> Iterator[Reco
     if first is None:
         return
     if delimiter is None:
-        delimiter = next((mark for mark in _DELIMITERS if mark in first[1]), ",")
+        sample = [*islice(numbered, _SAMPLE - 1)]
+        numbered = chain(sample, numbered)
+        delimiter = _delimiter([first[1], *(line for _, line in sample)])
     splitter = _Splitter(delimiter)
     header = [cell.strip().lower() for cell in splitter.cells(first[1], stray=True) or ()]
     named = bool(shape.names.intersection(header))
@@ -59,21 +61,24 @@ def read_table(path: Path, shape: Shape, delimiter: str | None) -> Iterator[Reco
 def cells_of(text: str) -> Iterator[list[str]]:
     r"""Yield the cells of each row of a table that is no corpus.
 
-    What stands between them is what the first lines have equally often, or at least often.
-
     >>> list(cells_of('Pump;Price, net\nFalcon, 5";2,50\n'))
     [['Pump', 'Price, net'], ['Falcon, 5"', '2,50']]
     """
     lines = text.split("\n")
-    sample = [re.sub(r'"[^"]*"', "", line) for line in lines[:_SAMPLE] if line.strip()]
-
-    def fit(mark: str) -> tuple[bool, int, int]:
-        counts = [line.count(mark) for line in sample] or [0]
-        return min(counts) == max(counts) > 0, min(counts), sum(counts)
-
-    delimiter = max(_MARKS, key=fit)
+    delimiter = _delimiter([line for line in lines[:_SAMPLE] if line.strip()])
     rows = _rows(iter(enumerate(lines, 1)), deque(), _Splitter(delimiter), several_lines=True)
     return (cells for _, cells in rows if any(cell.strip() for cell in cells))
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """Return what stands between cells: of the marks that the first line has, what all have equally or most often."""
+    bare = [re.sub(r'"[^"]*"', "", line) for line in lines]
+
+    def fit(mark: str) -> tuple[bool, int, int]:
+        counts = [line.count(mark) for line in bare]
+        return min(counts) == max(counts), min(counts), sum(counts)
+
+    return max((mark for mark in _DELIMITERS if bare and mark in bare[0]), key=fit, default=",")
 
 
 def _rows(
