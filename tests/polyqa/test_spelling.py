@@ -8,7 +8,7 @@ import polyqa
 from polyqa.base.values import Passage
 from polyqa.colbert_index import build_index
 from polyqa.evaluation.loading import load_questions
-from polyqa.reports.result import cautions
+from polyqa.reports.result import cautions, read_otherwise
 from polyqa.spelling import AsRead, as_read
 
 QUESTIONS = [one.question for one in load_questions("homonyms/dev")]
@@ -107,6 +107,9 @@ def test_the_answer_says_what_was_read(program: dspy.Module) -> None:
     assert (result.question, result.answer) == (same.question, same.answer)
     assert result.to_dict()["respelled"] == {"Titanik": "Titanic"}
     assert cautions(result) == ["“Titanik” stands nowhere in the corpus; read as “Titanic”."]
+    assert read_otherwise({"2026-04-06": "6 April 2026"}) == [
+        "“2026-04-06” stands in no passage found; read as “6 April 2026”."
+    ]
     assert not cautions(same)
 
 
