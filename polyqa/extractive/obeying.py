@@ -82,11 +82,7 @@ def _date_of(one: Evidence) -> str:
     """Return the date of which the answer is the year, as its sentence has it; else the answer."""
     sentence = sentence_at(one.passage.text, one.span.start)
     at = one.span.start - sentence.start
-    whole = [
-        found[0]
-        for found in DATE.finditer(sentence.text)
-        if found.start() <= at < found.end() and not found[0].isdecimal()
-    ]
+    whole = [found[0] for found in DATE.finditer(sentence.text) if found.start() <= at < found.end()]
     return whole[0] if whole and one.answer in whole[0] else one.answer
 
 
