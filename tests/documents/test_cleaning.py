@@ -26,6 +26,7 @@ def texts(blocks: list[Block]) -> list[str]:
         ("1.2 Wings . . . . . . . . .", None),
         ("He waited.... Then the pump started.", "He waited.... Then the pump started."),
         ("It was……  2 days later it ran.", "It was…… 2 days later it ran."),
+        ("He waited, and then .... nothing", "He waited, and then .... nothing."),
         ("***", None),
     ],
 )
