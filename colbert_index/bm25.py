@@ -1,7 +1,8 @@
 """BM25, the lexical retriever beside ColBERT.
 
 The papers pool ColBERT's candidates with those of the Bing search API, which was shut down in 2025;
-BM25 (bm25s, Lucene's variant, k1 = 1.5, b = 0.75) over the same corpus takes its place.
+BM25 (bm25s, Lucene's variant, k1 = 1.5, b = 0.75) over the same corpus takes its place. An index that was built when
+words of one sign did not count is searched as before, since it does not know them.
 """
 
 import copy
@@ -18,7 +19,11 @@ from polyqa.base.values import Passage
 
 from .retriever import Ranking, Ranks, require_positive
 
-_SETTINGS = {"stopwords": "english", "stemmer": "english"}
+_EAST_ASIAN = "\u3040-\u30ff\u3400-\u9fff"
+_LETTER = rf"[^\W{_EAST_ASIAN}]"
+# As with Lucene's StandardAnalyzer words of one letter or digit count (*Falcon 4*, *vitamin C*), but not what an
+# apostrophe cuts off (*it's*), and of Chinese and Japanese each sign is a word.
+_TERM = rf"[{_EAST_ASIAN}]|(?<!{_LETTER})(?:{_LETTER}{{2,}}|(?<!['’]){_LETTER})(?!{_LETTER})"
 
 
 class BM25Retriever(Shared, Ranks):
@@ -102,8 +107,9 @@ def _tokenize(texts: Sequence[str]) -> list[list[str]]:
 
     tokens: list[list[str]] = bm25s.tokenize(
         list(texts),
-        stopwords=_SETTINGS["stopwords"],
-        stemmer=Stemmer.Stemmer(_SETTINGS["stemmer"]),
+        token_pattern=_TERM,
+        stopwords="english",
+        stemmer=Stemmer.Stemmer("english"),
         return_ids=False,
         show_progress=False,
     )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.base.copies import Shared
+from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.models import Encoder, SpanReader
 from polyqa.models.loading import LOADING
@@ -112,6 +113,11 @@ class CrossEncoderReranker(Shared):
         A path or a hub name.
     batch_size
         Pairs per forward pass.
+
+    Raises
+    ------
+    PolyqaError
+        At the first use, if the model gives a pair more than one score.
     """
 
     def __init__(self, name: str, *, batch_size: int = 32) -> None:
@@ -123,11 +129,16 @@ class CrossEncoderReranker(Shared):
         """The `sentence_transformers.CrossEncoder`, loaded on first use."""
         with LOADING:
             from sentence_transformers import CrossEncoder
+            from torch.nn import Sigmoid
 
-            return CrossEncoder(self.name)
+            # Many give logits, where what reads the scores counts on a fixed scale, as of cosines.
+            model = CrossEncoder(self.name, activation_fn=Sigmoid())
+        if model.num_labels != 1:
+            raise PolyqaError(f"{self.name} has {model.num_labels} scores for a pair; a reranker has one.")
+        return model
 
     def score(self, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:
-        """Return the model's relevance scores, shape (len(queries), len(passages)); their range is its own."""
+        """Return the sigmoid of the model's relevance scores, in [0, 1], shape (len(queries), len(passages))."""
         if not queries or not passages:
             return np.zeros((len(queries), len(passages)), dtype=np.float32)
         own_threads()

@@ -62,6 +62,7 @@ _HEADING_LINE = re.compile(
     r"(\d{1,2}(?:\.\d+)*)\.?\s+(?:[A-Z]|\d+[a-z]+ [A-Z])[^.!?]{1,70}|[A-Z][A-Z0-9 ,:&/'’()-]{3,60}|"
     r"Appendix [A-Z]\b[^!?]{0,70}"
 )
+_STAMP = re.compile(r"\s*\W?(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}[,T ]\s*)?\d{1,2}[:.]\d\d(?::\d\d)?(?![\d.:])\W*\w")
 _FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
 _TITLE_LINE = re.compile(r"(?![a-z])[\w(“\"][\w ,'’()/&“”\"–-]{1,58}[\w)”\"]")
 _TITLE_WORDS = 8
@@ -410,13 +411,16 @@ def _edge_lines(page: Sequence[tuple[int, list[str]]]) -> list[str]:
 
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield paragraphs with their places; in chats and logs each line that begins with a time begins one."""
+    stamped = [_STAMP.match(line) is not None for line in lines]
+    apart = 2 * sum(stamped) > sum(bool(line.strip()) for line in lines)
     paragraph: list[str] = []
     for at, line in enumerate([*lines, ""]):
-        if line.strip():
-            paragraph.append(line)
-        elif paragraph:
+        if paragraph and (not line.strip() or (apart and stamped[at])):
             yield at - len(paragraph), paragraph
             paragraph = []
+        if line.strip():
+            paragraph.append(line)
 
 
 def _plain_block(lines: Sequence[str], place: dict[str, int]) -> Iterator[Block]:

@@ -33,16 +33,19 @@ from . import cleaning
 from .blocks import Block, Document, rows_text
 from .markdown import front_matter, markdown_blocks
 from .markup import header, markup_of, rst_as_markdown, wiki_as_markdown
+from .transcripts import transcript_blocks
 
 FORMATS = {
     ".pdf": "PDF", ".docx": "DOCX", ".pptx": "PPTX", ".xlsx": "XLSX", ".html": "HTML", ".htm": "HTML", ".xhtml": "HTML",
     ".md": "Markdown", ".markdown": "Markdown", ".rst": "reStructuredText", ".txt": "text", ".text": "text",
     ".epub": "EPUB", ".eml": "e-mail", ".mbox": "mailbox", ".csv": "CSV", ".tsv": "TSV", ".json": "JSON",
+    ".vtt": "WebVTT", ".srt": "SubRip",
 }  # fmt: skip
 """The formats by suffix."""
 
 _WEB = (".html", ".htm", ".xhtml")
 _TEXTS = (".md", ".markdown", ".rst", ".txt", ".text")
+_TRANSCRIPTS = (".vtt", ".srt")
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _WORDS = re.compile(rb"(<[wm]:t(?:\s[^<>]*)?>)([^<]*&[^<]*)")
 _AND = "\ufdd1"  # which is no character
@@ -89,6 +92,8 @@ def convert(path: Path) -> Iterator[Document]:
         yield _mail(path.read_bytes(), archived=False)
     elif suffix in (".csv", ".tsv"):
         yield _table(path)
+    elif suffix in _TRANSCRIPTS:
+        yield Document("", cleaning.cleaned(transcript_blocks(decoded(path.read_bytes()))), {})
     elif suffix in _TEXTS:
         yield _text_document(decoded(path.read_bytes()), suffix)
     elif suffix in _WEB:

@@ -35,6 +35,35 @@ def test_titles_count_words_are_stemmed_and_what_shares_none_is_left_out(query: 
     assert sorted(passage.pid for passage in BM25Retriever(FEW).search(query, k=4)) == [*pids]
 
 
+@pytest.mark.parametrize(
+    ("query", "pid"),
+    [
+        ("When did Falcon 4 fly?", "four"),
+        ("What does vitamin C do?", "vitamin"),
+        ("大桥是哪年建成的?", "bridge"),
+        ("1957", "bridge"),
+        ("いつ開業しましたか", "station"),
+    ],
+)
+def test_words_of_one_sign_count(query: str, pid: str) -> None:
+    texts = {
+        "three": "Falcon 3 flew in May.",
+        "four": "Falcon 4 flew in June.",
+        "deficiency": "Vitamin D strengthens bones. What it does is known.",
+        "vitamin": "Vitamin C strengthens gums. What it does is known.",
+        "bridge": "大桥于1957年建成。",
+        "station": "駅は1964年に開業した。",
+    }
+    found = BM25Retriever([Passage(pid=pid, text=text) for pid, text in texts.items()]).search(query)
+    assert found[0].pid == pid
+    assert len(found) == 1 or found[0].score > found[1].score
+
+
+def test_what_an_apostrophe_cuts_off_is_no_word() -> None:
+    passages = [Passage(pid="a", text="It's tea, isn’t it?"), Passage(pid="b", text="Route S ends at stop T.")]
+    assert [passage.pid for passage in BM25Retriever(passages).search("s or t")] == ["b"]
+
+
 def test_k_cuts_the_list() -> None:
     retriever = BM25Retriever(FEW)
     assert [passage.pid for passage in retriever.search("kettle", k=1)] == ["c"]

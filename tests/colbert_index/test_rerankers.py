@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import (
     BiEncoderReranker,
@@ -154,21 +155,26 @@ def test_what_is_not_read_stays_behind_what_is(
     ]
 
 
-@pytest.fixture(scope="module")
-def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> CrossEncoderReranker:
-    """A cross-encoder of two small layers with random weights: what it likes is fixed but means nothing."""
+def random_cross_encoder(folder: Path, *, labels: int = 1) -> CrossEncoderReranker:
+    """Save a cross-encoder of two small layers with random weights, which gives logits as those of MS MARCO do."""
     import torch
     from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-    folder = tmp_path_factory.mktemp("cross_encoder")
     tokenizer = AutoTokenizer.from_pretrained(minilm_path())
     with torch.random.fork_rng():
         torch.manual_seed(5)
         shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-        config = BertConfig(vocab_size=len(tokenizer), num_labels=1, initializer_range=0.5, **shape)
+        config = BertConfig(vocab_size=len(tokenizer), num_labels=labels, initializer_range=0.5, **shape)
+        config.sentence_transformers = {"activation_fn": "torch.nn.modules.linear.Identity"}
         BertForSequenceClassification(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return CrossEncoderReranker(str(folder), batch_size=4)
+
+
+@pytest.fixture(scope="module")
+def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> CrossEncoderReranker:
+    """What it likes is fixed but means nothing."""
+    return random_cross_encoder(tmp_path_factory.mktemp("cross_encoder"))
 
 
 def test_a_cross_encoder_scores_every_pair(cross_encoder: CrossEncoderReranker, passages: list[Passage]) -> None:
@@ -176,6 +182,7 @@ def test_a_cross_encoder_scores_every_pair(cross_encoder: CrossEncoderReranker, 
     chosen = passages[::9]
     scores = cross_encoder.score(QUERIES, chosen)
     assert scores.shape == (3, 5)
+    assert ((scores > 0) & (scores < 1)).all()
     assert np.unique(scores.round(4)).size == 15
     for row, query in enumerate(QUERIES):
         for column, passage in enumerate(chosen):
@@ -183,6 +190,11 @@ def test_a_cross_encoder_scores_every_pair(cross_encoder: CrossEncoderReranker, 
             np.testing.assert_allclose(alone, [[scores[row, column]]], atol=1e-4)
     best = rerank(cross_encoder, QUERIES[0], chosen, k=5)
     assert [passage.pid for passage in best] == [chosen[n].pid for n in np.argsort(-scores[0])]
+
+
+def test_a_cross_encoder_that_sorts_into_classes_is_no_reranker(tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match="has 3 scores for a pair; a reranker has one"):
+        random_cross_encoder(tmp_path, labels=3).score(QUERIES[:1], [Passage(pid="a", text="Tea.")])
 
 
 def test_deep_copies_share_the_models(cross_encoder: CrossEncoderReranker, encoder: Encoder) -> None:

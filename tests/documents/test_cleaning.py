@@ -405,3 +405,35 @@ def test_the_markup_of_a_plain_text(text: str, suffix: str) -> None:
 )
 def test_front_matter_of_a_stranger(lines: str, expected: dict[str, object]) -> None:
     assert front_matter(f"---\n{lines}\n---\nText")[0] == expected
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [
+            "12/03/2024, 18:05 - Ada: The water is on again.",
+            "12/03/2024, 18:06 - Max: Who has the key?",
+            "13/03/2024, 9:06 - Ada: Me.",
+        ],
+        ["[18:02:11] <ada> The mill is closed.", "[18:03:40] <max> Since when?"],
+        ["2024-05-06 10:11:12 disk full", "2024-05-06T10:12:00 disk emptied by hand"],
+        ["9:00 Registration", "9.30 Opening by the mayor", "10:15 Walk to the mill"],
+    ],
+)
+def test_in_chats_and_logs_each_line_with_a_time_is_a_paragraph(lines: list[str]) -> None:
+    blocks = plain_blocks("\n".join(["Notes of the day", "", *lines]))
+    assert [block.line for block in blocks[1:]] == [*range(3, 3 + len(lines))]
+
+
+def test_a_message_of_several_lines_stays_whole() -> None:
+    blocks = plain_blocks("18:02 Ada: The key\nhangs in the shed.\n18:05 Max: Thanks.\n18:06 Ada: Bye.")
+    assert [block.text for block in blocks] == [
+        "18:02 Ada: The key hangs in the shed.",
+        "18:05 Max: Thanks.",
+        "18:06 Ada: Bye.",
+    ]
+
+
+def test_a_time_at_the_beginning_of_one_line_of_a_paragraph_is_prose() -> None:
+    (block,) = plain_blocks("The ferry leaves at\n10:15 and is back at\nnoon, or later.")
+    assert block.text == "The ferry leaves at 10:15 and is back at noon, or later."

@@ -1,0 +1,68 @@
+"""Reads transcripts of meetings and subtitles, in WebVTT and SubRip: who said what, without the times."""
+
+import html
+import re
+from collections.abc import Iterator
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from .blocks import Block
+
+_TIMES = re.compile(r"\s*(?:\d+:)?\d{1,2}:\d\d[.,]\d{1,3}\s+-->\s")
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^<>]+)>")
+_TAG = re.compile(r"</?[a-z](?:[.\s][^<>]*)?>|<[\d:.]+>|\{\\[^{}]*\}", re.IGNORECASE)
+_NAMED = re.compile(r"(?:>>\s*)?([^\W\d_][\w.'’-]*(?: [\w.'’()-]+){0,4}): +(?=\S)")
+_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)]*\Z")
+_PARAGRAPH = 300  # characters, from which on the end of a sentence ends it where nobody is named
+
+
+class _Cue(NamedTuple):
+    line: int  # of the file, from 1
+    speaker: str
+    text: str
+
+
+def transcript_blocks(text: str) -> list[Block]:
+    r"""Return what one speaker after the other says, each turn as a paragraph that begins with the name.
+
+    Where no speakers are named, as in subtitles, paragraphs end with sentences.
+
+    >>> cue = "00:01.000 --> 00:03.000\n<v Ada Berg>"
+    >>> [block.text for block in transcript_blocks(f"WEBVTT\n\n{cue}We open\n\n{cue}in May.")]
+    ['Ada Berg: We open in May.']
+    """
+    blocks = []
+    for speaker, turn in groupby(_cues(text), key=lambda cue: cue.speaker):
+        said: list[str] = []
+        line = 0
+        for cue in turn:
+            line = line if said else cue.line
+            said.append(cue.text)
+            if not speaker and len(" ".join(said)) > _PARAGRAPH and _SENTENCE_END.search(cue.text):
+                blocks.append(Block(" ".join(said), line=line))
+                said = []
+        if said:
+            blocks.append(Block(f"{speaker}: {' '.join(said)}" if speaker else " ".join(said), line=line))
+    return blocks
+
+
+def _cues(text: str) -> Iterator[_Cue]:
+    """Yield the cues; of captions that roll, each line once."""
+    lines = text.split("\n")
+    begins = [at for at, line in enumerate(lines) if _TIMES.match(line)]
+    before: list[str] = []
+    speaker = ""
+    for begin, end in pairwise([*begins, len(lines)]):
+        said = lines[begin + 1 : end]
+        said = said[: next((at for at, line in enumerate(said) if not line.strip()), len(said))]
+        shown = [html.unescape(_TAG.sub("", _VOICE.sub("", line))).strip() for line in said]
+        new = " ".join(line for line in shown if line and line not in before)
+        before = shown
+        voice = _VOICE.search("\n".join(said))
+        named = _NAMED.match(new)
+        if voice:
+            speaker = " ".join(html.unescape(voice[1]).split())
+        elif named:
+            speaker, new = named[1], new[named.end() :]
+        if new:
+            yield _Cue(begin + 2, speaker, new)
