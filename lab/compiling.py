@@ -26,7 +26,7 @@ import polyqa
 from polyqa.base.text import p_text
 from polyqa.compiling import make_plan
 from polyqa.evaluating import evaluate
-from polyqa.evaluation.comparison import compare_runs
+from polyqa.evaluation.comparison import difference_in
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run
 from polyqa.extractive.answer_kinds import years
@@ -107,10 +107,10 @@ def measure(
     for recipe in recipes:
         plan = make_plan(recipe, Sets(train=train, dev=dev), models, measure=metric, threads=2)
         compiled = compile_program(ready, plan, work / name / recipe).program
-        found = compare_runs(before, run(compiled, test, f"test-{recipe}"), headline=metric).metrics[metric]
+        found = difference_in(before, run(compiled, test, f"test-{recipe}"), metric)
         values = [f"{found.a:.1f}", f"{found.b:.1f}", str(found), p_text(found.p)]
         kept = ", ".join(_kept(ready, compiled, train)) or "–"
-        compared.rows.append([label, metric, str(len(test)), recipe, *values, kept])
+        compared.rows.append([label, metric, str(found.n), recipe, *values, kept])
         typer.echo(" | ".join(compared.rows[-1]), err=True)
     if not alone:
         return compared
@@ -120,8 +120,8 @@ def measure(
             changed = ready.deepcopy()
             copy = dict(changed.named_predictors())[step]
             copy.signature = copy.signature.with_instructions(f"{copy.signature.instructions}\n{clause.text}")
-            tried = compare_runs(bare, run(changed, train, f"train-{clause.name}"), headline=metric)
-            compared.alone[f"{step}: {clause.name}"] = str(tried.metrics[metric])
+            tried = difference_in(bare, run(changed, train, f"train-{clause.name}"), metric)
+            compared.alone[f"{step}: {clause.name}"] = str(tried)
     return compared
 
 

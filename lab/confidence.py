@@ -9,7 +9,7 @@ by leaving each corpus out in turn, and tables what that gives on the one left o
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -207,19 +207,20 @@ def fit(
     askers = sorted({f"`{one['program']}` with {one['lm']}" for one in map(json.loads, lines.open())})
     names = sorted({one.corpus for one in told})
     judged, rows = [], []
+    bars: dict[str, float] = {}
     for name in names:
         others = [one for one in told if one.corpus != name]
         weights, bias = fit_readings(others, bias_alone=bias_alone)
-        least = least_of(judge(others, weights, bias))
+        bars[name] = least_of(judge(others, weights, bias))
         here = judge([one for one in told if one.corpus == name], weights, bias)
         judged += here
-        rows.append(row(name, here, least))
+        rows.append(row(name, here, bars[name]))
     weights, bias = fit_readings(told, bias_alone=bias_alone)
     least = least_of(judge(told, weights, bias))
     rows.append(row("all, fitted on all", judge(told, weights, bias), least))
     values = {"bias": bias, **dict(zip(FEATURES, weights.tolist(), strict=True)), "least": least}
     heads = ["left out", "answerable", "right answers", "kept", "right ones kept", "unanswerable", "not answered"]
-    kinds = [[kind or "answerable", *_kind(judged, kind, least)] for kind in dict.fromkeys(one.kind for one in told)]
+    kinds = [[kind or "answerable", *_kind(judged, kind, bars)] for kind in dict.fromkeys(one.kind for one in told)]
     of_kinds = ["kind", "questions", "answered without limits", "answered", "answered or unsure"]
     report(
         f"{' and '.join(askers)}, reader polyqa-minilm-reader; {len(told)} questions over {len(names)} corpora, "
@@ -238,9 +239,11 @@ def fit(
         draw(told, judged, plot)
 
 
-def _kind(judged: Sequence[Told], kind: str, least: float) -> list[str]:
+def _kind(judged: Sequence[Told], kind: str, bars: Mapping[str, float]) -> list[str]:
     some = [one for one in judged if one.kind == kind]
-    return [str(len(some)), *(f"{_share([one.surest >= at for one in some]):.0%}" for at in (0, 0.5, least))]
+    least = [[at] * len(some) for at in (0.0, 0.5)] + [[bars[one.corpus] for one in some]]
+    told = [[one.surest >= at for one, at in zip(some, every, strict=True)] for every in least]
+    return [str(len(some)), *(f"{_share(part):.0%}" for part in told)]
 
 
 def _calibration(judged: Sequence[Told], parts: int = 5) -> list[list[str]]:

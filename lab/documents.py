@@ -24,7 +24,7 @@ from polyqa.optimizers.clauses import LIBRARY, Candidate
 from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs.registry import REGISTRY
 
-from .results import HOME, Summary, read_measured, read_results
+from .results import HOME, Change, read_measured, read_results
 
 _QUALITY = ("disambig_f1", "rouge_l", "str_em", "mrecall@5", "g_precision", "g_recall")
 _CONFLICTS = ("strict_exact_match", "wrong_told", "conflicts_shown", "noise_cited")  # of sets with wrong documents
@@ -127,8 +127,7 @@ def compiled() -> str:
     def told(gain: Gain | None) -> str:
         if gain is None:
             return "–"
-        p = "p < 0.001" if gain.p < 0.001 else f"p = {gain.p:.2f}"
-        return f"{gain.before.value:.1f} → {gain.after.value:.1f}, {gain.change}, {p}, n = {gain.before.n}"
+        return f"{gain.before.value:.1f} → {gain.after.value:.1f}, {gain.change}, {_p(gain.p)}, n = {gain.before.n}"
 
     cards = [read_artifact(name).card for name in artifact_names()]
     rows = (
@@ -146,11 +145,11 @@ def answers(name: str) -> str:
     first = results.runs[0]
     known = [one for one in (*_CONFLICTS, *_QUALITY, *_AMOUNTS) if any(one in run.metrics for run in results.runs)]
     heads = ["program", "DR", f"against {results.baseline}", *(COLUMNS[one].label for one in known)]
-    runs = sorted(results.runs, key=lambda run: -run.metrics["dr"].value)
+    runs = sorted(results.runs, key=lambda run: -run.dr.value)
     models = {run.settings.lm for run in runs}
     rows = (
-        [f"`{run.settings.program}`" + f", {run.settings.lm}" * (len(models) > 1), str(run.metrics["dr"]), _change(run)]
-        + [_cell(run, one) for one in known]
+        [f"`{run.settings.program}`" + f", {run.settings.lm}" * (len(models) > 1), str(run.dr), _change(run.change)]
+        + [amount_text(one, run.metrics[one]) if one in run.metrics else "–" for one in known]
         for run in runs
     )
     made = (
@@ -167,17 +166,14 @@ def _several(values: Iterable[str | None]) -> str:
     return ", ".join(sorted({value for value in values if value})) or "none"
 
 
-def _change(run: Summary) -> str:
-    change = run.changes.get("dr")
+def _change(change: Change | None) -> str:
     if change is None:
         return "–"
-    p = f"{change.p:.2f}" if change.p >= 0.01 else f"{change.p:.3f}" if change.p >= 0.001 else "< 0.001"
-    return f"{with_interval(change.difference, change.low, change.high, '+')}, p {'' if p[0] == '<' else '= '}{p}"
+    return f"{with_interval(change.difference, change.low, change.high, '+')}, {_p(change.p)}"
 
 
-def _cell(run: Summary, name: str) -> str:
-    found = run.metrics.get(name)
-    return "–" if found is None else amount_text(name, found.value)
+def _p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.{2 if p >= 0.01 else 3}f}"
 
 
 def part(name: str, *arguments: str) -> str:

@@ -24,7 +24,7 @@ from polyqa.reports.readme import artifact_readme
 
 from . import recipes
 from .documents import part
-from .results import BASELINE, store_runs
+from .results import store_runs
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE, RECIPES = ROOT / "docs" / "answer.svg", ROOT / "docs" / "recipes.svg"
@@ -90,10 +90,9 @@ def fill(
 def store(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs over the same questions.")],
     to: Annotated[Path, typer.Option(help="The file of their summaries, in lab/results/.")],
-    baseline: Annotated[str, typer.Option(help="The program that the others are compared with.")] = BASELINE,
 ) -> None:
     """Keep the summaries of runs."""
-    results = store_runs(runs, to, baseline=baseline)
+    results = store_runs(runs, to)
     typer.echo(f"{to}: {len(results.runs)} runs")
 
 

@@ -118,7 +118,7 @@ def main(
 ) -> None:
     """Build, ask, and count the labels."""
     work.mkdir(parents=True, exist_ok=True)
-    rows, answers = [], []
+    rows = []
     for name, about in tomllib.loads(LIST.read_text(encoding="utf-8")).items():
         if only and name not in only:
             continue
@@ -132,15 +132,11 @@ def main(
         rows.append([f"`{name}`, {about['format']}", *numbers])
         for row in asked:
             places = "; ".join(Passage(**passage).place for passage in row["cited"])
-            answers.append([name, row["ask"], places, row["outcome"]])
             typer.echo(
                 f"\n{name} · {row['ask']} · {row['digest']} · {row['outcome']}\n{row['answer']}\n  {places}", err=True
             )
-    tables = {
-        "": Table(heads=_HEADS, rows=rows),
-        "answers": Table(heads=["folder", "question", "cited", "outcome"], rows=answers),
-    }
-    report("Ten questions a folder, the default program, embedded models, no language model", tables, json_file)
+    about = "Ten questions a folder, the default program, embedded models, no language model"
+    report(about, Table(heads=_HEADS, rows=rows), json_file)
 
 
 if __name__ == "__main__":

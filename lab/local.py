@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
+from scipy.optimize import linear_sum_assignment
 
 from polyqa.artifacts.card import Card
 from polyqa.artifacts.store import CARD
@@ -40,13 +42,10 @@ _METRICS = (
 
 def matched(answers: Sequence[str], question: Question) -> int:
     """Return how many answers of readings say the same as that of a gold reading, each gold reading counted once."""
-    free = list(question.readings)
-    for answer in answers:
-        for reading in free:
-            if agree(answer, reading.short_answers):
-                free.remove(reading)
-                break
-    return len(question.readings) - len(free)
+    if not answers:
+        return 0
+    same = np.array([[agree(one, reading.short_answers) for reading in question.readings] for one in answers])
+    return int(same[linear_sum_assignment(same, maximize=True)].sum())
 
 
 def _readings(run: Run, gold: Mapping[str, Question]) -> list[str]:

@@ -15,7 +15,7 @@ from rich.progress import track
 from polyqa.artifacts.card import Figure
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
-from polyqa.evaluation.comparison import compare_runs
+from polyqa.evaluation.comparison import difference_in
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.runs import PREDICTIONS, Run, open_run, summarize
 from polyqa.evaluation.statistics import Difference, Estimate
@@ -160,10 +160,10 @@ class Summary(Part):
         Of the run.
     n, failed
         Questions, and how many of them failed.
+    dr, change
+        DR, and what it differs by from the run of the baseline, where there is one.
     metrics
-        By the names of `polyqa.evaluation.columns.COLUMNS`.
-    changes
-        The same against the run of the baseline, where there is one.
+        The other values, by the names of `polyqa.evaluation.columns.COLUMNS`.
     """
 
     command: str
@@ -171,8 +171,9 @@ class Summary(Part):
     settings: RunIdentity
     n: int
     failed: int
-    metrics: dict[str, Figure]
-    changes: dict[str, Change] = {}
+    dr: Figure
+    change: Change | None
+    metrics: dict[str, float]
 
 
 class Results(Part):
@@ -190,8 +191,8 @@ class Results(Part):
         return self
 
 
-def store_runs(folders: Sequence[Path], to: Path, *, baseline: str = BASELINE) -> Results:
-    """Summarize runs in one file.
+def store_runs(folders: Sequence[Path], to: Path) -> Results:
+    """Summarize runs in one file, each compared with that of `BASELINE` if it is among them.
 
     Parameters
     ----------
@@ -199,8 +200,6 @@ def store_runs(folders: Sequence[Path], to: Path, *, baseline: str = BASELINE) -
         Of finished runs over the same questions, `polyqa.evaluation.runs`.
     to
         The JSON file; an older one is replaced.
-    baseline
-        The program whose run the others are compared with, if it is among them.
 
     Raises
     ------
@@ -213,10 +212,10 @@ def store_runs(folders: Sequence[Path], to: Path, *, baseline: str = BASELINE) -
             raise PolyqaError(f"{run.path} is not a finished run of polyqa evaluate.")
         questions = without_folders(run.settings.questions)
         runs.append((run, run.settings.model_copy(update={"questions": questions})))
-    against = next((run for run, settings in runs if settings.program == baseline), None)
+    against = next((run for run, settings in runs if settings.program == BASELINE), None)
     try:
         results = Results(
-            baseline=baseline if against else None, runs=[_summary(run, settings, against) for run, settings in runs]
+            baseline=BASELINE if against else None, runs=[_summary(run, settings, against) for run, settings in runs]
         )
     except ValueError as error:
         raise PolyqaError(f"{to} cannot hold these runs: {error}.") from error
@@ -240,10 +239,8 @@ def without_folders(source: str) -> str:
 
 
 def _summary(run: Run, settings: RunIdentity, against: Run | None) -> Summary:
-    changes: dict[str, Change] = {}
-    if against is not None and against is not run:
-        found = compare_runs(against, run).metrics
-        changes = {name: Change.model_validate(rounded(one)) for name, one in found.items()}
+    change = None if against in (None, run) else Change.model_validate(rounded(difference_in(against, run, "dr")))
+    found = summarize(run.records)
     seconds = (run.path / PREDICTIONS).stat().st_mtime
     return Summary(
         command=_command(settings),
@@ -251,8 +248,9 @@ def _summary(run: Run, settings: RunIdentity, against: Run | None) -> Summary:
         settings=settings,
         n=len(run.records),
         failed=run.failed,
-        metrics={name: Figure.model_validate(rounded(one)) for name, one in summarize(run.records).items()},
-        changes=changes,
+        dr=Figure.model_validate(rounded(found.pop("dr"))),
+        change=change,
+        metrics={name: round(one.value, _DIGITS) for name, one in found.items()},
     )
 
 

@@ -58,10 +58,9 @@ def _held(path: Path) -> Callable[[], str]:
     held: list[ColBERTIndex] = []
 
     def read() -> str:
-        if len(held) % _HELD_FOR == 0:
-            held[:] = [ColBERTIndex(path)]
-        held.append(held[0])
-        return problem_of(held[0])
+        if not held:
+            held.extend([ColBERTIndex(path)] * _HELD_FOR)
+        return problem_of(held.pop())
 
     return read
 

@@ -70,21 +70,11 @@ def stepped(length: int) -> int:
     return -(-length // _LENGTH_STEP) * _LENGTH_STEP
 
 
-def collate(features: Sequence[Feature], padding: int) -> dict[str, torch.Tensor]:
+def collate(features: Sequence[Feature], tokenizer: Any) -> dict[str, torch.Tensor]:
     """Return the tensors that a question-answering model of `transformers` takes, labels included."""
-    ids = torch.full((len(features), stepped(max(len(one.ids) for one in features))), padding)
-    types, mask = torch.zeros_like(ids), torch.zeros_like(ids)
-    for number, one in enumerate(features):
-        size = len(one.ids)
-        ids[number, :size], types[number, :size], mask[number, :size] = (
-            torch.tensor(one.ids),
-            torch.tensor(one.types),
-            1,
-        )
-    labels = {"start_positions": [one.start for one in features], "end_positions": [one.end for one in features]}
+    rows = {"input_ids": [[*one.ids] for one in features], "token_type_ids": [[*one.types] for one in features]}
     return {
-        "input_ids": ids,
-        "token_type_ids": types,
-        "attention_mask": mask,
-        **{name: torch.tensor(places) for name, places in labels.items()},
+        **tokenizer.pad(rows, pad_to_multiple_of=_LENGTH_STEP, return_tensors="pt"),
+        "start_positions": torch.tensor([one.start for one in features]),
+        "end_positions": torch.tensor([one.end for one in features]),
     }

@@ -97,7 +97,7 @@ def rate_at(progress: float, step: int, highest: float) -> float:
 
 
 def fit(model: Any, losses: Iterable[tuple[Tensor, int]], count: int, log: Path, rate: float) -> None:
-    """Train the weights that may change; each step's loss and rate are logged.
+    """Train the weights that may change; the loss and rate of each step that changed them are logged.
 
     Parameters
     ----------
@@ -119,12 +119,12 @@ def fit(model: Any, losses: Iterable[tuple[Tensor, int]], count: int, log: Path,
             now = rate_at(seen / count, step, rate)
             for group in optimizer.param_groups:
                 group["lr"] = now
+            step, seen = step + 1, seen + examples
             if torch.isfinite(norm):  # attention with a mask gives NaN once in some hundred steps on the GPU
                 optimizer.step()
+                row = {"step": step, "loss": loss.item(), "rate": now, "seconds": round(time.monotonic() - started, 1)}
+                file.write(json.dumps(row) + "\n")
             optimizer.zero_grad()
-            step, seen = step + 1, seen + examples
-            row = {"step": step, "loss": loss.item(), "rate": now, "seconds": round(time.monotonic() - started, 1)}
-            file.write(json.dumps(row) + "\n")
 
 
 def write_lora(added: Mapping[str, Lora], alpha: float, path: Path, name: str) -> None:

@@ -128,7 +128,7 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path) -> dict[str, An
         return [[features[position] for position in group] for group in groups]
 
     def loss(batch: list[Feature]) -> Any:
-        inputs = collate(batch, tokenizer.pad_token_id)
+        inputs = collate(batch, tokenizer)
         return model(**{name: tensor.to(model.device) for name, tensor in inputs.items()}).loss
 
     identity = [asdict(setup), [asdict(example) for example in examples], [asdict(context) for context in contexts]]

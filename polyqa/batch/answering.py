@@ -7,6 +7,7 @@ answers.jsonl.settings.json    the `RunIdentity` of what answered; a batch goes 
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -272,14 +273,14 @@ def answer_many(
         asked_ids = {one.id: None for one in asked}
         ids = [*(id for id in outcomes if id not in asked_ids), *asked_ids]
         export = opened.enter_context(exporting(ledger, path, ids))
-        again = {id for id in asked_ids if id in outcomes and outcomes[id].failure is not None}
-        left = [one for one in asked if one.id not in outcomes or one.id in again]
+        spent = {id: outcome.took for id, outcome in outcomes.items() if outcome.failure is not None}
+        left = [one for one in asked if one.id not in outcomes or one.id in spent]
 
         def keep(one: Asked, line: dict[str, Any]) -> Failure | None:
             took = Outcome.of(line).took
-            if one.id in again:  # what failed attempts took stays counted
-                earlier = outcomes[one.id].took
-                line |= {name: round(getattr(earlier, name) + line.get(name, 0), 3) for name in _SUMS}
+            if earlier := spent.get(one.id):  # what failed attempts took stays counted
+                # Not in place: after Ctrl-C the same line may come once more.
+                line = line | {name: round(getattr(earlier, name) + line.get(name, 0), 3) for name in _SUMS}
             ledger.keep(one.id, line)
             outcome = outcomes[one.id] = Outcome.of(line)
             export()
@@ -298,7 +299,7 @@ def answer_many(
                     answerer = partial(make_answerer, *travelling, label, min_confidence)
                     work = running.enter_context(on_ray(answerer, ray, at_once=each)).call
                 for id, outcome in outcomes.items():
-                    if id in again:  # the calls of several attempts are not those of one question
+                    if id in spent:  # the calls of several attempts are not those of one question
                         limit.made += outcome.took.calls
                     else:
                         limit.add(outcome.took.calls)
@@ -314,8 +315,15 @@ def unanswered(asked: Sequence[Asked], path: Path) -> list[Asked]:
     """Return the questions that have no answer in a file yet, or failed."""
     path = path.expanduser()
     begun = path.is_file() and _settings_of(path).is_file()  # what else is wrong with them is told by `answer_many`
-    answered = {line["question"] for line in read_lines(path, _line) if not _failed(line)} if begun else set()
-    return [one for one in asked if one.question not in answered]
+    lines = read_lines(path, _line) if begun else []
+    answered = Counter(line["question"] for line in lines if not _failed(line))
+    left = []
+    for one in asked:  # a question on several lines has an answer for each
+        if answered[one.question]:
+            answered[one.question] -= 1
+        else:
+            left.append(one)
+    return left
 
 
 def make_answerer(
@@ -378,8 +386,8 @@ def _by_new_ids(lines: dict[str, dict[str, Any]], asked: Sequence[Asked]) -> dic
     for id in reversed(lines):
         if id not in ids and not _failed(lines[id]):
             moved.setdefault(lines[id]["question"], []).append(id)
-    for one in asked:
-        if one.id not in ids and moved.get(one.question):
+    for one in sorted(asked, key=lambda one: one.id in ids):
+        if moved.get(one.question) and (one.id not in ids or _failed(lines[one.id])):
             ids[one.id] = moved[one.question].pop()
     answered = {lines[id]["question"] for id in ids.values()}
     for again in (id for question, old in moved.items() if question in answered for id in old):

@@ -77,10 +77,10 @@ class Scorer:
         Returns
         -------
         list of dict
-            ``disambig_f1``, ``disambig_em``, ``str_em`` in [0, 1] and ``length``; ``rouge_l`` with
-            reference answers; ``f1_answer``, ``answer_f1``, ``readings`` from the interpretations;
-            ``edit_f1`` if every annotator has several readings; ``exact_match`` (of the first
-            interpretation's answer, or of the answer if there is none) if the question is plain;
+            ``disambig_f1``, ``str_em`` in [0, 1] and ``length``; ``rouge_l`` with reference answers; ``f1_answer``,
+            ``answer_f1``, ``readings`` from the interpretations; ``edit_f1`` if every annotator has several readings;
+            ``exact_match`` (of the first interpretation's answer, or of the answer if there is none) if the question is
+            plain;
             ``mrecall@5`` and ``answer_coverage@5`` of the given passages by STR-EM's match, 0 for a system that
             retrieved and gives none; parts and wholes of the grounded ratios, ``sufficient``;
             ``strict_exact_match`` and ``conflicts_shown`` of a question with documents or wrong answers,
@@ -129,7 +129,6 @@ class Scorer:
         for name, ratio in {
             "g_precision": grounded.grounded_precision(judgement),
             "g_recall": grounded.grounded_recall(judgement),
-            "precision": grounded.precision(judgement),
             "gold_recall": grounded.gold_recall(judgement),
         }.items():
             scores |= {f"{name}_part": ratio.part, f"{name}_whole": ratio.whole}
@@ -139,7 +138,6 @@ class Scorer:
 def _by_name(score: LongFormScore) -> dict[str, float]:
     scores = {
         "disambig_f1": score.disambig.f1,
-        "disambig_em": score.disambig.em,
         "str_em": score.str_em,
         "length": float(score.length),
     }

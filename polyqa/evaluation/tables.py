@@ -11,14 +11,13 @@ from .runs import Run, same_questions, summarize
 from .statistics import Difference, Estimate
 from .verdicts import LITTLE, is_nothing
 
-LONG_FORM = ("str_em", "rouge_l", "disambig_f1", "dr", "length")
-SHORT_FORM = ("f1_answer", "exact_match", "edit_f1")
-GROUNDED = ("g_precision", "g_recall", "g_f1")
-COST = ("readings", "calls", "input_tokens", "output_tokens", "seconds")
 _FAILURES = 5
 _SEEN = 0.05  # what a table of one decimal place shows
 _INTERVALS = "Intervals: 95% paired bootstrap; p: two-sided permutation test; wins, ties, losses of {}."
-DEFAULT = (*LONG_FORM, "mrecall@5", *GROUNDED, *COST, *SHORT_FORM)
+DEFAULT = (
+    *("str_em", "rouge_l", "disambig_f1", "dr", "length", "mrecall@5", "g_precision", "g_recall", "g_f1"),
+    *("readings", "calls", "input_tokens", "output_tokens", "seconds", "f1_answer", "exact_match", "edit_f1"),
+)
 
 
 def runs_table(runs: Sequence[Run], columns: Sequence[str]) -> str:
@@ -122,7 +121,8 @@ def comparison_tables(comparison: Comparison, *, everything: bool = True) -> str
             head = "" if title == "metric" else f"{headline} by {title}:\n\n"
             parts.append(head + markdown_table(*_differences(title, rows, "A", "B")))
     if equal := len(metrics[1]) - len(shown["metric"]):
-        parts.append(f"The other {equal} metrics are equal; --all shows them.")
+        equals = "metric is equal" if equal == 1 else f"{equal} metrics are equal"
+        parts.append(f"The other {equals}; --all shows {'it' if equal == 1 else 'them'}.")
     return "\n\n".join([*parts, _INTERVALS.format("B")]) + "\n"
 
 
@@ -141,7 +141,7 @@ def outcome(comparison: Comparison) -> str:
     else:
         said = f"Which is better in {column.label} cannot be told with {counted(change.n, 'question')}: {figures}"
     calls = comparison.metrics.get("calls")
-    if calls is not None and _differs(calls):
+    if calls is not None and abs(calls.difference) >= _SEEN:
         said += f"; B makes {abs(calls.difference):.1f} calls {'more' if calls.difference > 0 else 'fewer'} a question"
     return f"{said}."
 

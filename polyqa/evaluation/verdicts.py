@@ -63,10 +63,10 @@ def claim(low: float, high: float, n: int, p: float, *, what: str = "It") -> str
     >>> claim(-16.0, -0.6, 6, 0.25, what="Compiling")
     'Whether compiling helped cannot be told with 6 questions'
     """
-    if sign := sign_of(low, high, p):
-        return f"{what} {'helped' if sign > 0 else 'did harm'}"
     if is_nothing(low, high, n):
         return f"{what} made no real difference"
+    if (sign := sign_of(low, high, p)) and max(-low, high) >= LITTLE:
+        return f"{what} {'helped' if sign > 0 else 'did harm'}"
     return f"Whether {what.lower()} helped cannot be told with {counted(n, 'question')}"
 
 

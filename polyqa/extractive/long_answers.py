@@ -31,9 +31,11 @@ _WORKS = re.compile(
     r"films?|novel|book|play|poem|opera|musical|song|album|band|(?:mini)?series|game|painting|ship|spacecraft|planet|star|"
     r"state|city|town|river|lake|island|mountain|coin|magazine|newspaper|ballet|sculpture"
 )
-_HEADING = re.compile(r"(?<!=)(={2,6})(?!=)[^=]{1,80}\1(?!=)")
-# What is left of "(; born 1950)" or "(, lit. old town)" when a pronunciation or a foreign script was dropped.
-_EMPTY_BRACKETS = re.compile(r"\([\s;,:'’]*\)")
+# Behind a sentence or another heading: the signs of "if x == 1 or y == 2" are no heading's.
+_HEADING = re.compile(r"(?:^|(?<=[.!?:…=]\s)|(?<=[.!?…][)\]\"”»]\s))(={2,6})(?!=)[^=]{1,80}\1(?!=)", re.MULTILINE)
+# What is left of "(; born 1950)" or "(, lit. old town)" when a pronunciation or a foreign script was dropped; the
+# brackets of "client.get()" are part of its name.
+_EMPTY_BRACKETS = re.compile(r"(?<!\w)\([\s;,:'’]*\)")
 _OPENED_BY_MARKS = re.compile(r"\((?:\s*[;,:])+\s*")
 _REPEATS = 10  # words
 _LONGEST = 60  # words; of a web page longer ones are mostly menus and tables

@@ -62,7 +62,7 @@ def as_asked(question: str, one: Evidence, clauses: Clauses) -> str:
     if clauses.dates and answer_kind(question) == "time":
         answer = _year_of(answer) if clauses.dates == "year" else _date_of(one)
     if clauses.brief:
-        answer = bare(answer)
+        answer = bare(answer, one.passage.title)
     if clauses.full_names and answer_kind(question) == "person":
         answer = _full_name(answer, one)
     return answer
@@ -98,14 +98,20 @@ def _full_name(answer: str, one: Evidence) -> str:
     return answer
 
 
-def bare(answer: str) -> str:
+def bare(answer: str, title: str = "") -> str:
     """Return the name or figure of an answer, without a role before it and what is said of it behind it.
+
+    What is said twice is said once, but in a name that the title of the passage has.
 
     >>> bare("footballer Cristiano Ronaldo"), bare("Ann Lee the singer"), bare("Old Hall Old Hall"), bare("a ring")
     ('Cristiano Ronaldo', 'Ann Lee', 'Old Hall', 'a ring')
+    >>> bare("Duran Duran", "Duran Duran")
+    'Duran Duran'
     """
     text = _LAST_WORDS.sub("", answer)
-    for pattern in (_TWICE, _ROLE, _BEHIND):
+    if (found := _TWICE.fullmatch(text)) and f"{found['name']} {found['name']}" not in title:
+        text = found["name"]
+    for pattern in (_ROLE, _BEHIND):
         if found := pattern.fullmatch(text):
             text = found["name"]
     return text

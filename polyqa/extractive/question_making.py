@@ -54,7 +54,7 @@ def written_questions(passage: PromptPassage, spans: Sequence[str], writer: Writ
     return {
         span: one
         for span, one in written.items()
-        if one.score >= _SURE and well_formed(one.question, span) and _named(one.question)
+        if one.score >= _SURE and well_formed(one.question, span, passage.title) and _named(one.question)
     }
 
 

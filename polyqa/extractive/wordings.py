@@ -138,24 +138,28 @@ def is_fit(written: str, question: str, answer: str) -> bool:
     """
     asked, made = _beginnings(question), _beginnings(written)
     again = any(count > 1 and count > asked[word] for word, count in made.items())
-    return well_formed(written, answer) and asked.keys() < made.keys() and not again
+    return well_formed(written, answer, question) and asked.keys() < made.keys() and not again
 
 
 def _beginnings(text: str) -> Counter[str]:
     return Counter(word[:_STEM] for word in content_words(text))
 
 
-def well_formed(written: str, answer: str) -> bool:
+def well_formed(written: str, answer: str, known: str = "") -> bool:
     """Return whether a text is a question of usual length, without stutter, that does not tell its answer.
+
+    What stands twice in what is known, such as the title, is no stutter but a name.
 
     >>> well_formed("Who built the bridge?", "1894"), well_formed("The bridge built by?", "1894")
     (True, False)
+    >>> [well_formed("When did Duran Duran split?", "1985", known) for known in ("", "Duran Duran")]
+    [False, True]
     """
     return (
         bool(_OPENS.match(written))
         and len(written.split()) <= _LONGEST
         and not holds(written, answer)
-        and not _TWICE.search(written)
+        and all(found[0] in known for found in _TWICE.finditer(written))
     )
 
 

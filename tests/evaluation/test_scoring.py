@@ -14,11 +14,11 @@ from polyqa.metrics.judges import Claim
 from polyqa.metrics.long_form import score_long_answers
 from polyqa.models import Encoder, Reader
 
-LONG = {"disambig_f1", "disambig_em", "str_em", "length"}
+LONG = {"disambig_f1", "str_em", "length"}
 SHORT = {"readings", "f1_answer"}
 RETRIEVED = {"mrecall@5", "answer_coverage@5"}
 GROUNDED = {"sufficient"} | {
-    f"{name}_{part}" for name in ("g_precision", "g_recall", "precision", "gold_recall") for part in ("part", "whole")
+    f"{name}_{part}" for name in ("g_precision", "g_recall", "gold_recall") for part in ("part", "whole")
 }
 PLAIN = question("sky", ("blue",))
 BOTH = question("sky", ("blue", "grey"))

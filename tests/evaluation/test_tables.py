@@ -136,6 +136,14 @@ def test_a_comparison_begins_with_what_comes_of_it(shift: Callable[[int], float]
     assert comparison_tables(comparison).split("\n\n")[1] == outcome(comparison)
 
 
+def test_calls_that_come_to_the_same_are_not_told() -> None:
+    a, b = (
+        run_of([one.model_copy(update={"calls": own}) for one, own in zip(RUN.records, counts, strict=True)])
+        for counts in ([1, 2] * 6, [2, 1] * 6)
+    )
+    assert outcome(compare_runs(a, b)) == "No difference in DR: 45.8."
+
+
 def test_five_questions_do_not_tell_which_is_better() -> None:
     for count, said in ((5, "Which is better in DR cannot be told with 5 questions"), (6, "B is better in DR")):
         a, b = (run_of(long_form(count, lambda at, more=more: at / 24 + more)) for more in (0.0, 0.2))
@@ -150,6 +158,9 @@ def test_what_is_equal_is_left_out_unless_everything_is_asked_for() -> None:
     assert [row[0] for row in table[2:]] == ["DR", "calls"], "the headline stays"
     every, *_ = well_formed(comparison_tables(comparison))
     assert f"The other {len(every) - 4} metrics are equal; --all shows them." in text
+    took = ("calls", "input_tokens", "output_tokens", "seconds")
+    a, b = (run_of([record("q", {"str_em": 0.5}, **dict.fromkeys(took, count))]) for count in (1, 2))
+    assert "The other metric is equal; --all shows it." in comparison_tables(compare_runs(a, b), everything=False)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ def difference(low: float, high: float, n: int = 30, p: float = 0.5) -> Differen
         (difference(-4, -0.5, p=0.01), "Adapting did harm: "),
         (difference(-16, -0.6, 6, p=0.25), "Whether adapting helped cannot be told with 6 questions: "),
         (difference(-0.9, 0.9), "Adapting made no real difference: "),
+        (difference(0.1, 0.8, p=0.01), "Adapting made no real difference: "),
+        (difference(0.1, 0.8, 20, p=0.01), "Whether adapting helped cannot be told with 20 questions: "),
         (difference(-3, 6), "Whether adapting helped cannot be told with 30 questions: "),
         (difference(0, 0, 29), "Whether adapting helped cannot be told with 29 questions: "),
         (difference(nan, nan, 1), "Whether adapting helped cannot be told with 1 question"),

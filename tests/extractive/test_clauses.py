@@ -168,6 +168,12 @@ def test_bare_and_full_names() -> None:
     assert full == "Robert Mills"
 
 
+def test_a_name_that_says_a_word_twice_stays_whole() -> None:
+    passages = ["Duran Duran | The album Rio was made by Duran Duran in 1982."]
+    asked = {"passages": passages, "question": "Who made the album Rio?"}
+    assert answers("Keep each short answer as short as possible.", **asked) == ["Duran Duran"]
+
+
 def test_the_long_answer() -> None:
     short, long = (clarified(f"Write about {words} words.").answer for words in (40, 130))
     assert len(short.split()) < len(long.split())

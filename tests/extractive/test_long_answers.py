@@ -74,12 +74,26 @@ def test_the_long_answer_says_when_nothing_was_found() -> None:
         ("Texans", "Texans The Houston Texans play.", "Texans: The Houston Texans play."),
         ("Paris", "Paris Hilton sings.", "Paris Hilton sings."),  # the title opens a name, not a heading
         ("Titanic", "Titanic sank in 1912.", "Titanic sank in 1912."),
-        ("", "An equation: a = b == c holds (1912).", "An equation: a = b == c holds (1912)."),
+        ("Cast", "== Cast ==\nA star.\n\n== Plot == === Act I === He ran.” == End ==", "A star. He ran.”"),
     ],
 )
 def test_what_the_web_left_is_left_out(title: str, text: str, tidied: str) -> None:
     passage = tidy(PromptPassage(3, title, text))
     assert (passage.number, passage.title, passage.text) == (3, title, tidied)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "An equation: a = b == c holds (1912).",
+        "Install torch==2.1.0 and numpy==1.26.4 first.",
+        "Use if x == 1 or y == 2 here.",
+        "It holds if f(x) == 1 and g(x) == 2.",
+        "Call client.get() and then client.close() at the end.",
+    ],
+)
+def test_code_in_a_sentence_stays(text: str) -> None:
+    assert tidy(PromptPassage(3, "", text)).text == text
 
 
 @given(st.text(alphabet="Ab .,;:()'’=\n", max_size=60), st.sampled_from(["", "A", "Ab A"]))

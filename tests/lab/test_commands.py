@@ -71,6 +71,12 @@ def test_a_gold_reading_is_counted_once(answers: list[str], right: int) -> None:
     assert matched(answers, Question("one", "When?", readings)) == right
 
 
+def test_readings_are_matched_so_that_most_are_right() -> None:
+    question = Question("one", "When?", (Reading("First?", ("November 2001",)), Reading("Then?", ("4 November 2001",))))
+    answers = ["4 November 2001", "16 November 2001"]
+    assert [matched(given, question) for given in (answers, answers[::-1])] == [2, 2]
+
+
 def test_faults_prints_and_stores_its_tables(run: Run, tmp_path: Path) -> None:
     words = ("--program", "closed-book", "--shown", "closed-book", "--failure", "empty", "--failure", "401")
     out = run("faults", "lm", *words, "--json", tmp_path / "f.json")

@@ -1,4 +1,10 @@
-from lab.compiling import Compared, answered_by_years, tables
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.compiling import Compared, answered_by_years, measure, tables
+from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question, Reading
 
 
@@ -19,3 +25,12 @@ def test_other_labels_are_years_of_questions_that_ask_when() -> None:
     ]
     (only,) = answered_by_years([dated, *others])
     assert (only.id, only.readings[0].short_answers) == ("1", ("1901",))
+
+
+@pytest.mark.slow
+def test_a_row_counts_the_questions_that_were_compared(tmp_path: Path) -> None:
+    """Without a reference answer there is no DR."""
+    train, dev = (load_questions(f"homonyms/{split}")[:3] for split in ("train", "dev"))
+    test = [*dev[:2], replace(dev[2], long_answers=())]
+    (row,) = measure("homonyms", "rac", [train, dev, test], ["labeled-few-shot"], tmp_path, alone=False).rows
+    assert row[:4] == ["homonyms", "dr", "2", "labeled-few-shot"]

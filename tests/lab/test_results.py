@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from harness import long_form, settings_of
@@ -38,11 +39,12 @@ def test_a_summary_says_what_was_run_and_what_came_out(stored: Path) -> None:
     assert diva["settings"]["questions"] == "mine.json, 4 questions (f00)"
     assert (diva["n"], diva["failed"], diva["settings"]["reader"]) == (4, 0, "embedded")
     assert diva["date"].count("-") == 2
-    dr = diva["metrics"]["dr"]
+    dr = diva["dr"]
     assert (dr["value"], dr["n"]) == (61.5, 4)
     assert 60.0 <= dr["low"] < 61.5 < dr["high"] <= 63.0
-    assert diva["changes"]["dr"]["difference"] == 10.0
-    assert rac["changes"] == {}
+    assert diva["change"]["difference"] == 10.0
+    assert rac["change"] is None
+    assert diva["metrics"]["str_em"] == 61.5
     assert "/home" not in stored.read_text()
 
 
@@ -57,6 +59,18 @@ def test_a_table_of_answers_has_the_best_first(stored: Path) -> None:
     assert "| +10.0 [+10.0, +10.0], p = 0.12 |" in diva
     assert rac.startswith("| `rac` | 51.5 [")
     assert rac.split(" | ")[2] == "–"
+
+
+@pytest.mark.parametrize(("p", "said"), [(0.2, "p = 0.20"), (0.004, "p = 0.004"), (0.0001, "p < 0.001")])
+def test_no_p_is_told_as_zero(p: float, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    side = SimpleNamespace(value=40.0, n=72)
+    gain = SimpleNamespace(before=side, after=side, change="+0.0", p=p)
+    card = SimpleNamespace(
+        name="mine", program="rac", recipe={"name": "knn"}, lm="m", measure="dr", dev_gain=None, test_gain=gain
+    )
+    monkeypatch.setattr(documents, "artifact_names", lambda: ["mine"])
+    monkeypatch.setattr(documents, "read_artifact", lambda name: SimpleNamespace(card=card))
+    assert f"| 40.0 → 40.0, +0.0, {said}, n = 72 |" in documents.compiled()
 
 
 def test_storing_again_replaces_what_was_stored(stored: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Weights that are trained beside a model's own, and read by llama.cpp."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from lab.training.lora import MATRICES, add_lora, rate_at, write_lora
+from lab.training.lora import MATRICES, add_lora, fit, rate_at, write_lora
 
 WORDS, WIDTH = 50, 64
 
@@ -41,6 +42,16 @@ def test_the_weights_are_written_as_llama_cpp_reads_them(tmp_path: Path, model: 
     wanted = added["blk.1.attn_k.weight"].a.detach().numpy()
     assert np.abs(dequantize(first.data, first.tensor_type) - wanted).max() < np.abs(wanted).max() / 100
     assert tensors["blk.1.attn_k.weight.lora_b"].shape.tolist() == [4, 32]
+
+
+def test_a_step_without_a_number_changes_nothing_and_is_not_logged(tmp_path: Path, model: Qwen2ForCausalLM) -> None:
+    weight = next(model.parameters())
+    before, losses = weight.detach().clone(), ((weight.sum() * factor, 1) for factor in (float("nan"), 1.0))
+    fit(model, losses, 2, tmp_path / "log.jsonl", 1e-3)
+    (row,) = map(json.loads, (tmp_path / "log.jsonl").read_text().splitlines())
+    assert row["step"] == 2
+    assert torch.isfinite(weight).all()
+    assert not torch.equal(weight, before)
 
 
 def test_the_rate_rises_and_falls() -> None:

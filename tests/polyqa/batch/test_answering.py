@@ -111,6 +111,16 @@ def test_a_question_on_several_lines_keeps_its_answers_where_lines_move(answer: 
     assert len(server.requests) == 4
 
 
+def test_an_answer_stays_where_another_line_of_its_question_failed(answer: Answer, server: Server) -> None:
+    answered = answer([{"id": "1", "question": QUESTIONS[0]}, {"id": "2", "question": QUESTIONS[0]}])
+    _, second = answered
+    failed = {"id": "1", "question": QUESTIONS[0], "error": {"kind": "ValueError", "message": "no"}}
+    answered.path.write_text("".join(f"{json.dumps(line)}\n" for line in (failed, second)))
+    server.requests.clear()
+    assert [*answer(QUESTIONS[:1])] == [{**second, "id": "1"}]
+    assert server.requests == []
+
+
 def test_a_kill_after_questions_moved_loses_nothing(answer: Answer, server: Server) -> None:
     """The ledger has the new ids already, and the file the old ones."""
     answered = answer(QUESTIONS[:2])
@@ -195,10 +205,30 @@ def test_what_failed_attempts_took_stays_counted(
     assert line["answer"]
 
 
+def test_ctrl_c_while_an_answer_is_kept_counts_nothing_twice(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    from polyqa.batch import answering
+
+    result_of, add = answering.result_of, answering.CallLimit.add
+    monkeypatch.setattr(answering, "result_of", lambda *given: 1 / 0)
+    answer(QUESTIONS[:1])
+    monkeypatch.setattr(answering, "result_of", result_of)
+
+    def interrupted(limit: CallLimit, calls: int) -> None:
+        monkeypatch.setattr(answering.CallLimit, "add", add)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(answering.CallLimit, "add", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        answer(QUESTIONS[:1])
+    (line,) = answer(QUESTIONS[:1])
+    assert line["calls"] == 2
+
+
 def test_what_has_an_answer_is_not_asked_again(answer: Answer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = read_asked(QUESTIONS[:3])
     path = answer(QUESTIONS[:2]).path
     assert [one.question for one in unanswered(asked, path)] == QUESTIONS[2:3]
+    assert [one.id for one in unanswered(read_asked([*QUESTIONS[:2], QUESTIONS[0]]), path)] == ["3"]
     assert unanswered(asked, tmp_path) == unanswered(asked, tmp_path / "none.jsonl") == asked
     monkeypatch.setenv("HOME", str(path.parent))
     assert unanswered(asked, Path("~") / path.name) == unanswered(asked, path)
