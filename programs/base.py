@@ -19,6 +19,7 @@ from .knn import KNNPredict
 from .sources import compare_sources, disagreements, settled
 from .spans import rerank_found, search
 from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive, work
+from .worked_examples import worked_demos
 
 Preset = Literal["paper", "lean"]
 """``lean`` makes fewer calls that say the same; ``paper`` makes those of the publication."""
@@ -113,11 +114,19 @@ class Program(dspy.Module):
     ) -> KNNPredict:
         """Return a predictor that can pick its demos with the program's encoder.
 
+        A small language model on this machine is shown the worked examples of its signature while it has no demos.
         With ``preset="paper"`` it is sampled as ``paper`` says, by default as ``paper_sampling`` of the class does.
         """
         published = self.paper_sampling if paper is None else paper
         sampling = NO_SAMPLING if self.lean else published
-        return KNNPredict(signature, encoder=self.encoder, brief=brief, sampling=sampling, probabilities=probabilities)
+        return KNNPredict(
+            signature,
+            encoder=self.encoder,
+            brief=brief,
+            sampling=sampling,
+            probabilities=probabilities,
+            examples=worked_demos(signature),
+        )
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question, as a generator of steps (see `polyqa.programs.steps`)."""

@@ -57,6 +57,8 @@ class KNNPredict(dspy.Predict):
         Settings such as ``temperature`` that its calls give the language model, see `sampling.sampling_for`.
     probabilities
         Whether the language model is asked for the probabilities of its tokens, where it can tell them.
+    examples
+        Worked examples that a small language model on this machine is shown in place of demos while there are none.
     """
 
     def __init__(
@@ -69,10 +71,12 @@ class KNNPredict(dspy.Predict):
         brief: bool = False,
         sampling: Sampling = NO_SAMPLING,
         probabilities: bool = False,
+        examples: Sequence[Mapping[str, Any]] = (),
         **config: Any,
     ) -> None:
         super().__init__(signature, **config)
         self.probabilities = probabilities
+        self.examples = examples
         self.sampling = dict(sampling)
         self.encoder = encoder
         self.field = field
@@ -120,8 +124,11 @@ class KNNPredict(dspy.Predict):
 
     def _arguments(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of `dspy.Predict` for a call: its inputs as data, with demos and sampling settings."""
-        demos = kwargs["demos"] if "demos" in kwargs else self._shown(str(kwargs.get(self.field, "")))
         lm = kwargs.get("lm") or self.lm or dspy.settings.lm
+        demos = kwargs.get("demos")
+        if demos is None:
+            bare = not self.demos and getattr(lm, "takes_grammar", False)
+            demos = list(self.examples) if bare else self._shown(str(kwargs.get(self.field, "")))
         sampling = sampling_for(lm, self.sampling)
         if self.probabilities:
             from polyqa.lm.probabilities import ASKED, gives_probabilities  # few predictors ask for them

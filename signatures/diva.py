@@ -2,7 +2,7 @@
 
 import dspy
 
-from polyqa.replies import AmbiguityTypes, Numbers, Questions, Sentences, YesNo
+from polyqa.replies import AmbiguityTypes, Questions, Sentences, Verdicts, YesNo
 
 
 # Ambiguity detection, I_a (section 3.2, Table 7).
@@ -67,4 +67,4 @@ class VerifyInterpretations(dspy.Signature):
     passages: str = dspy.InputField(desc="numbered passages, title | text")
     question: str = dspy.InputField(desc="a question that may be ambiguous")
     candidates: str = dspy.InputField(desc="its numbered interpretations")
-    answered: Numbers = dspy.OutputField(desc="numbers of the answered interpretations, or none")
+    answered: Verdicts = dspy.OutputField(desc="which interpretations are answered")

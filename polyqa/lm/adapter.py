@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 from polyqa.replies import without_thoughts
 from polyqa.replies.text import out_of_brackets
 
-from .fields import description, evidence_first, form_of, hint, is_text, read_value, type_notes, write_value
+from .fields import description, for_small_models, form_of, hint, is_text, read_value, type_notes, write_value
 from .headers import escape, key_of, needs_no_header, section, sections
 
 GIVEN = "You get:"
@@ -205,7 +205,7 @@ def _for(
 
     from .grammar import reply_grammar  # few language models take one
 
-    asked = signature if demos else evidence_first(signature)
+    asked = signature if demos else for_small_models(signature)
     grammar = reply_grammar(asked, inputs)
     return (settings if grammar is None else {**settings, "metadata": {**extra, "grammar": grammar}}), asked
 

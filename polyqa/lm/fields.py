@@ -44,17 +44,19 @@ def write_readings(readings: list[Interpretation]) -> str:
     return "\n".join(lines) or NOTHING
 
 
-def evidence_first(signature: type[dspy.Signature]) -> type[dspy.Signature]:
-    """Return a signature that asks for readings in the form that a small language model understands without demos.
+def for_small_models(signature: type[dspy.Signature]) -> type[dspy.Signature]:
+    """Return a signature that asks in the forms that a small language model understands without demos.
 
-    Asked for ``1. reading | answer [3]`` such a model copies passages, and a reading written before its answer makes
+    Asked for the numbers of what holds such a model says *none*; with a line for each it judges each. Asked for ``1. reading | answer [3]`` such a model copies passages, and a reading written before its answer makes
     the answer a sentence; the names of JSON, and the order of the evidence, do without demos what five demos do. With
     demos it is the other way round. Where each finding has a reading of its own the signature stays as it is.
     """
+    forms = {lenient.Verdicts: lenient.VerdictLines}
     if "findings" not in signature.input_fields:
-        for name, field in signature.output_fields.items():
-            if field.annotation is lenient.Interpretations:
-                signature = signature.with_updated_fields(name, lenient.EvidenceFirst)
+        forms[lenient.Interpretations] = lenient.EvidenceFirst
+    for name, field in signature.output_fields.items():
+        if field.annotation in forms:
+            signature = signature.with_updated_fields(name, forms[field.annotation])
     return signature
 
 
@@ -95,6 +97,10 @@ FORMS: Mapping[Any, Form] = {
         lenient.parse_ambiguity_types,
     ),
     lenient.Numbers: Form(f"like 1, 3; or {NOTHING}", _in_a_row, lenient.parse_numbers),
+    lenient.Verdicts: Form(f"their numbers, like 1, 3; or {NOTHING}", _in_a_row, lenient.parse_verdicts),
+    lenient.VerdictLines: Form(
+        "the number of each and Yes or No, one a line, like 1: No", _in_a_row, lenient.parse_verdicts
+    ),
     lenient.Grades: Form(_any_of(list(Grade)), str, lenient.parse_grade),
     lenient.Supports: Form(_any_of(list(Support)), str, lenient.parse_support),
     lenient.Usefulness: Form("1 to 5", str, lenient.parse_usefulness),

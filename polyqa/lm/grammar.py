@@ -171,6 +171,11 @@ def _numbers(inputs: Mapping[str, Any]) -> str:
     return f'"{NOTHING}" | ({_one_of(numbers)}) (", " ({_one_of(numbers)})){{0,{len(numbers) - 1}}}'
 
 
+def _verdict_lines(inputs: Mapping[str, Any]) -> str:
+    numbers = _numbers_to(_count(inputs))
+    return f" {_BREAK}".join(f'"{number}: " ("Yes" | "No")' for number in numbers) or f'"{NOTHING}"'
+
+
 def _texts_by_name(inputs: Mapping[str, Any]) -> str:
     """Return a rule for a JSON object of texts, for SIMBA with one for each of the modules that it names."""
     names: Any = inputs.get("module_names")
@@ -193,6 +198,8 @@ _RULES: Mapping[Any, Callable[[Mapping[str, Any]], str]] = {
     lenient.YesNo: lambda inputs: _one_of(["Yes", "No"]),
     lenient.AmbiguityTypes: lambda inputs: f'"{AmbiguityType.NONE}" | ({_KINDS}) (", " ({_KINDS})){{0,4}}',
     lenient.Numbers: _numbers,
+    lenient.Verdicts: _numbers,
+    lenient.VerdictLines: _verdict_lines,
     lenient.Grades: lambda inputs: _one_of(list(Grade)),
     lenient.Supports: lambda inputs: _one_of(list(Support)),
     lenient.Usefulness: lambda inputs: "[1-5]",

@@ -24,6 +24,7 @@ from .long_answers import tells_nothing as tells_nothing
 from .nothing import is_null as is_null
 from .nothing import looks_like_refusal as looks_like_refusal
 from .numbers import parse_numbers as parse_numbers
+from .numbers import parse_verdicts as parse_verdicts
 from .text import without_thoughts as without_thoughts
 from .types import LINE_FOR_EACH as LINE_FOR_EACH
 from .types import PASSAGE_NUMBER as PASSAGE_NUMBER
@@ -43,4 +44,6 @@ from .types import Readings as Readings
 from .types import Sentences as Sentences
 from .types import Supports as Supports
 from .types import Usefulness as Usefulness
+from .types import VerdictLines as VerdictLines
+from .types import Verdicts as Verdicts
 from .types import YesNo as YesNo

@@ -9,6 +9,7 @@ from .text import json_in, listed, shown, strip_dress, told, without_fence
 _NAME = r"(?:readings?|candidates?|passages?|questions?|interpretations?|covered|kept|answered)"
 _NUMBERS = re.compile(rf"(?:[^\d\n:]*\b{_NAME}\b[^\d\n:]*:)?(?:[\s,;.&#\[\]()*`'\"-]|\b(?:and|{_NAME})\b|\d+)*", re.I)
 _NO_LIST = re.compile(r"\d[-.)] ?\d|\A\W*\d+\s+(?!and\b)[a-z]", re.I)  # "1-3", "1) 2)", "2 readings"
+_VERDICT = re.compile(r"\W*(\d{1,4})\W{1,5}(yes|no)\W*", re.I)
 _REPEATED = re.compile(r"\s*(?:[-*]\s+)?(?:\[(\d+)\]|(\d+)[.)])\s+(.+)")
 
 
@@ -30,6 +31,24 @@ def parse_numbers(value: Any) -> list[int]:
         return list(dict.fromkeys(_of(value)))
     except ValueError:
         raise ValueError(f"no list of numbers: {shown(value)}") from None
+
+
+def parse_verdicts(value: Any) -> list[int]:
+    r"""Return the numbers of which a text says Yes, each on a line of its own, or which it lists (`parse_numbers`).
+
+    >>> parse_verdicts("1: Yes\n2: No\n3: Yes"), parse_verdicts("1, 3")
+    ([1, 3], [1, 3])
+
+    Raises
+    ------
+    ValueError
+        If it cannot be told which numbers are meant.
+    """
+    lines = without_fence(told(value)).splitlines() if isinstance(value, str) else []
+    verdicts = [_VERDICT.fullmatch(line) for line in lines if line.strip()]
+    if not verdicts or not all(verdicts):
+        return parse_numbers(value)
+    return list(dict.fromkeys(int(one[1]) for one in verdicts if one and one[2].lower() == "yes"))
 
 
 def _of(value: Any) -> list[int]:

@@ -19,7 +19,7 @@ import polyqa
 from polyqa import signatures
 from polyqa.base.values import Interpretation
 from polyqa.lm.adapter import LeanAdapter
-from polyqa.lm.fields import evidence_first
+from polyqa.lm.fields import for_small_models
 from polyqa.lm.grammar import reply_grammar
 from polyqa.signatures import (
     ClarifyQuestion,
@@ -32,12 +32,13 @@ from polyqa.signatures import (
     SelectPassages,
     TellFindings,
     VerifyFinding,
+    VerifyInterpretations,
     VerifyReadings,
 )
 from polyqa.signatures.lookup import find_by_fields
 
 SIGNATURES = [getattr(signatures, name) for name in signatures.__all__]
-EVIDENCE_FIRST = [one for one in map(evidence_first, SIGNATURES) if one not in SIGNATURES]
+FOR_SMALL_MODELS = [one for one in map(for_small_models, SIGNATURES) if one not in SIGNATURES]
 
 LETTERS = st.sampled_from(
     "".join(map(chr, range(32, 127))) + "\n\r\t\v\x00\x85\xa0\u2028\u3000éßЖ日×“”‘’–—…¿½"
@@ -73,7 +74,7 @@ def grammar_of(signature: type[dspy.Signature], **inputs: Any) -> str:
 
 
 @pytest.mark.hypothesis
-@pytest.mark.parametrize("signature", SIGNATURES + EVIDENCE_FIRST, ids=lambda signature: signature.__name__)
+@pytest.mark.parametrize("signature", SIGNATURES + FOR_SMALL_MODELS, ids=lambda signature: signature.__name__)
 @settings(max_examples=20)
 @given(data=st.data())
 def test_whatever_may_be_written_can_be_read(signature: type[dspy.Signature], data: st.DataObject) -> None:
@@ -135,15 +136,20 @@ def _object(passage: int, answer: str, question: str, times: int = 1) -> str:
         (ExtractInterpretations, {"question": "titanic release"}, "1. release of the film | a [1]", True),
         (ExtractInterpretations, {}, "1. Who? | a\n2. Who? | b", False),  # no passage
         (ExtractInterpretations, {}, "1. Who? | a [1]\n3. Who? | b [1]", False),
-        (evidence_first(ExtractInterpretations), {}, "[]", True),
-        (evidence_first(ExtractInterpretations), {}, _object(3, "Ann", "Who won?"), True),
-        (evidence_first(ExtractInterpretations), {}, _object(4, "Ann", "Who won?"), False),
-        (evidence_first(ExtractInterpretations), {}, _object(3, "Ann", "Ann won."), False),
-        (evidence_first(ExtractInterpretations), {}, _object(3, "a " * 15 + "a", "Who won?"), False),
-        (evidence_first(ExtractInterpretations), {}, _object(1, "Ann", "Who won?", 6), True),
-        (evidence_first(ExtractInterpretations), {}, _object(1, "Ann", "Who won?", 7), False),
-        (evidence_first(ExtractInterpretations), {"passages": []}, "[]", True),
-        (evidence_first(ExtractInterpretations), {"passages": []}, _object(1, "Ann", "Who won?"), False),
+        (for_small_models(ExtractInterpretations), {}, "[]", True),
+        (for_small_models(ExtractInterpretations), {}, _object(3, "Ann", "Who won?"), True),
+        (for_small_models(ExtractInterpretations), {}, _object(4, "Ann", "Who won?"), False),
+        (for_small_models(ExtractInterpretations), {}, _object(3, "Ann", "Ann won."), False),
+        (for_small_models(ExtractInterpretations), {}, _object(3, "a " * 15 + "a", "Who won?"), False),
+        (for_small_models(ExtractInterpretations), {}, _object(1, "Ann", "Who won?", 6), True),
+        (for_small_models(ExtractInterpretations), {}, _object(1, "Ann", "Who won?", 7), False),
+        (for_small_models(ExtractInterpretations), {"passages": []}, "[]", True),
+        (for_small_models(ExtractInterpretations), {"passages": []}, _object(1, "Ann", "Who won?"), False),
+        (VerifyInterpretations, {"candidates": ["Who?", "When?"]}, "1, 2", True),
+        (for_small_models(VerifyInterpretations), {"candidates": ["Who?", "When?"]}, "1: No\n2: Yes", True),
+        (for_small_models(VerifyInterpretations), {"candidates": ["Who?", "When?"]}, "1: No", False),
+        (for_small_models(VerifyInterpretations), {"candidates": ["Who?", "When?"]}, "2", False),
+        (for_small_models(VerifyInterpretations), {"candidates": []}, "none", True),
         (InferPseudoInterpretations, {}, "1. Who won?\n2. Who lost the Star Wars: A New Hope (1977) bet?", True),
         (InferPseudoInterpretations, {}, "1. Who?", False),
         (DetectAnswers, {}, "\n".join("abcdefghij"), True),
@@ -195,8 +201,8 @@ def test_simbas_advice_has_a_text_for_each_module(names: object) -> None:
 
 
 def test_only_who_takes_a_grammar_and_sees_no_demo_gets_readings_as_json() -> None:
-    asking = (signatures.AggregateAnswers, ClarifyQuestion, ExtractInterpretations)
-    assert [list(one.fields) for one in EVIDENCE_FIRST] == [list(one.fields) for one in asking]
+    asking = (signatures.AggregateAnswers, ClarifyQuestion, ExtractInterpretations, VerifyInterpretations)
+    assert [list(one.fields) for one in FOR_SMALL_MODELS] == [list(one.fields) for one in asking]
     reply = _object(1, "Ann", "Who won?")
     lm = scripted_lm(ScriptedEngine(lambda _: reply))
     demo = {"passages": ["A | B."], "question": "Where?", "interpretations": "1. Where is A? | B [1]"}
@@ -214,6 +220,16 @@ def test_only_who_takes_a_grammar_and_sees_no_demo_gets_readings_as_json() -> No
             for told in (predict(**asked, demos=demos), asyncio.run(predict.acall(**asked, demos=demos))):
                 assert told.interpretations == [Interpretation(question="Who won?", answer="Ann", pid="1")]
                 assert ("a JSON list" in lm.history[-1]["messages"][0]["content"]) is as_json
+
+
+def test_a_small_model_judges_each_interpretation_on_a_line_of_its_own() -> None:
+    lm = scripted_lm(ScriptedEngine(lambda _: "1: No\n2: Yes\n3: yes."))
+    asked = {"passages": ["A | Ann won."], "question": "Who?", "candidates": ["Who lost?", "Who won?", "Who won it?"]}
+    for takes, told in ((True, "the number of each and Yes or No"), (False, "their numbers, like 1, 3; or none")):
+        lm.takes_grammar = takes
+        with dspy.context(lm=lm, adapter=LeanAdapter()):
+            assert dspy.Predict(VerifyInterpretations)(**asked).answered == [2, 3]
+        assert f"which interpretations are answered: {told}" in lm.history[-1]["messages"][0]["content"]
 
 
 def extensions(request: Request) -> Any:

@@ -1,23 +1,28 @@
-"""The worked examples of DIVA's calls without passages."""
+"""The worked examples of DIVA's calls without passages, and of calls that read one passage."""
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import dspy
 import pytest
+from dspy.utils.exceptions import AdapterParseError
 from openai_server import serve
+from scripted_engine import ScriptedEngine, scripted_lm
 
+from polyqa import signatures
 from polyqa.base.values import AmbiguityType
 from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
-from polyqa.metrics.text import normalize_answer
-from polyqa.programs.worked_examples import read_examples
+from polyqa.metrics.text import holds, normalize_answer
+from polyqa.programs.worked_examples import read_examples, worked_demos
 
 Make = Callable[..., Any]
 QUESTION = "When did Titanic come out?"
 WORKED_EXAMPLES: list[dict[str, Any]] = read_examples("worked_examples")
+PASSAGE_EXAMPLES: list[dict[str, Any]] = read_examples("passage_examples")
 TYPING, INFERENCE = ("question", "reason", "ambiguity_types"), ("question", "reason", "pseudo_interpretations")
 RECALL = ("question", "answer")
 
@@ -63,9 +68,62 @@ def test_no_example_is_a_shipped_question() -> None:
         for text in (one.question, *(reading.question for reading in one.readings))
     }
     assert len(shipped) > 100
-    for example in WORKED_EXAMPLES:
-        own = {normalize_answer(text) for text in (example["question"], *example["pseudo_interpretations"])}
-        assert not shipped & own, example["question"]
+    for example in WORKED_EXAMPLES + PASSAGE_EXAMPLES:
+        meant = [*example.get("pseudo_interpretations", ()), example.get("interpretation", "")]
+        assert not shipped & {normalize_answer(text) for text in (example["question"], *meant)}, example["question"]
+
+
+@pytest.mark.parametrize("example", PASSAGE_EXAMPLES, ids=lambda one: one["question"])
+def test_an_example_of_a_passage_says_the_same_in_every_field(example: dict[str, Any]) -> None:
+    answers = example["short_answer"] != "null"
+    assert answers is (example["grade"] == "Correct") is (example["relevant"] == "Yes")
+    if answers:
+        assert holds(example["passage"], example["short_answer"])
+        assert holds(example["segment"], example["short_answer"])
+        meant = [{"question": example["interpretation"], "answer": example["short_answer"]}]
+    else:
+        assert example["interpretation"] == "null"
+        assert example["segment"] == "None"
+        meant = []
+    assert example["readings"] == meant
+
+
+def test_of_five_passages_two_do_not_answer() -> None:
+    grades = [example["grade"] for example in PASSAGE_EXAMPLES]
+    assert sorted(grades) == ["Ambiguous", "Correct", "Correct", "Correct", "Incorrect"]
+
+
+CALLS = {
+    signatures.TypeAmbiguity: ("question",),
+    signatures.InferPseudoInterpretations: ("question", "reason"),
+    signatures.AnswerClosedBook: ("question",),
+    signatures.InterpretPassage: ("question", "passage"),
+    signatures.GradePassage: ("question", "passage"),
+    signatures.DraftSegment: ("question", "passage"),
+}
+
+
+@pytest.mark.parametrize("signature", CALLS, ids=lambda one: one.__name__)
+def test_a_small_model_is_shown_examples_until_there_are_demos(signature: type[dspy.Signature], make: Make) -> None:
+    predictor = make("rac").predictor(signature)
+    asked = dict.fromkeys(CALLS[signature], "What is left?")
+    lm = scripted_lm(ScriptedEngine(lambda _: "nothing that can be read"))
+
+    def turns(takes: bool) -> int:
+        lm.takes_grammar = takes
+        with dspy.context(lm=lm), suppress(AdapterParseError):
+            predictor(**asked)
+        return len(lm.history[-1]["messages"])
+
+    assert turns(True) == turns(False) + 2 * 5
+    predictor.demos = worked_demos(signature)[:2]
+    assert turns(True) == turns(False) == 2 + 2 * 2
+
+
+def test_calls_of_other_kinds_have_no_examples(make: Make) -> None:
+    with_examples = {one.signature for _, one in make("rac").named_predictors() if one.examples}
+    assert not with_examples
+    assert not worked_demos(signatures.AnswerFromPassage)
 
 
 def test_a_server_is_sent_them_before_the_question(make: Make, engine: ExtractiveEngine) -> None:

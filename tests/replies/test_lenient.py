@@ -22,6 +22,7 @@ from polyqa.replies import (
     parse_interpretations,
     parse_numbers,
     parse_questions,
+    parse_verdicts,
     parse_yes_no,
 )
 from polyqa.replies.text import parse_lines
@@ -443,6 +444,21 @@ def test_every_rendered_list_of_numbers_parses_back(numbers: list[int]) -> None:
     for text in texts:
         assert parse_numbers(text) == numbers, text
         assert KINDS["numbers"].reply(text) == numbers, text
+
+
+@pytest.mark.parametrize("form", ["{}: {}", "{}. {}", "[{}] {}.", "- {} – **{}**"])
+@given(held=st.lists(st.booleans(), min_size=1, max_size=9))
+def test_verdicts_a_line_each_are_the_numbers_of_those_that_hold(form: str, held: list[bool]) -> None:
+    text = "\n".join(form.format(at, "Yes" if yes else "No") for at, yes in enumerate(held, 1))
+    assert parse_verdicts(text) == [at for at, yes in enumerate(held, 1) if yes]
+
+
+def test_verdicts_may_be_a_list_of_numbers_and_are_no_other_text() -> None:
+    assert parse_verdicts("1, 3") == KINDS["verdicts"].reply("[1, 3]") == [1, 3]
+    assert parse_verdicts("none") == []
+    for text in ("1: Yes\n2: perhaps", "Yes", "1: Yes and 2: No"):
+        with pytest.raises(ValueError, match="no list of numbers"):
+            parse_verdicts(text)
 
 
 # --- any text ----------------------------------------------------------------------------------------
