@@ -12,7 +12,7 @@ from typing import Any
 import dspy
 
 from polyqa import loading
-from polyqa.artifacts.card import Card, DataCard, Figure, Gain, IndexCard, check_settings
+from polyqa.artifacts.card import MOST_NAME, Card, DataCard, Figure, Gain, IndexCard, check_settings
 from polyqa.artifacts.scores import QuestionScores, SetScores
 from polyqa.artifacts.state import dump_program, signature_fingerprints
 from polyqa.artifacts.store import CARD, find_artifact, read_artifact, save_artifact
@@ -56,8 +56,7 @@ class Budget:
     Attributes
     ----------
     max_calls
-        Upper limit on LM calls, counted across stopped runs for the same ``out``. What may take more does not start;
-        when the limit is reached, work stops.
+        Upper limit on LM calls, counted across stopped runs for the same ``out``. When it is reached, work stops.
     threads
         Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
     seed
@@ -74,6 +73,11 @@ class Budget:
     seed: int = 0
     confirm: Callable[[object], bool] = lambda what: True
     further_runs: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what would be taken for nothing given."""
+        if self.threads is not None and self.threads < 1:
+            raise PolyqaError(f"threads is at least 1, not {self.threads}.")
 
 
 @dataclass(frozen=True)
@@ -188,7 +192,9 @@ def compile(
             compiled = compile_program(student, plan, work)
             test_runs = _test_runs(student, compiled.program, test, plan, models, work) if test else None
         cards = {
-            name: DataCard(source=own.described, n=len(own.asked), fingerprint=questions_fingerprint(own.asked))
+            name: DataCard(
+                source=own.described[:MOST_NAME], n=len(own.asked), fingerprint=questions_fingerprint(own.asked)
+            )
             for name, own in data.items()
         }
         encoder = loading_settings.get("encoder", EMBEDDED_ENCODER)
@@ -283,7 +289,7 @@ def _card(student: dspy.Module, plan: Plan, compiled: Compiled, data: dict[str, 
         signatures=signature_fingerprints(compiled.program),
         recipe={**plan.recipe.model_dump(mode="json"), "seed": plan.seed},
         measure=measure,
-        threshold=plan.recipe.threshold,
+        threshold=plan.recipe.demo_threshold,
         reader=plan.metric.reader.name,
         train=data["train"],
         dev=data["dev"],
@@ -327,7 +333,7 @@ def make_plan(
         lm=lm,
         prompt_lm=writer,
         seed=seed,
-        threads=threads or default_threads(lm),
+        threads=default_threads(lm) if threads is None else threads,
     )
     check_plan(plan, data.get("test", ()))
     return plan

@@ -24,6 +24,7 @@ TIMEOUT = 20.0
 """Seconds without a byte after which the hub counts as silent; its client tries again what is worth it."""
 _MB = 1 << 20
 _OF_THE_HUB = ".gitattributes"
+_PULLS = re.compile(r"\A(?:`polyqa pull [^`\n]+` gets this compiled program\.\n+)+")
 _FRONT = re.compile(r"\A---\r?\n.*?^---\r?\n+", re.DOTALL | re.MULTILINE)
 _LICENSE = re.compile(r"[a-z0-9][a-z0-9.-]{1,40}")
 _BAD_TOKEN = "Invalid credentials in Authorization header"
@@ -156,7 +157,7 @@ def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> K
         names = (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] for name in kinds)
         tags = list(dict.fromkeys(["dspy", "polyqa", "ambiguity", *filter(None, names)]))
         front = {"library_name": "polyqa", "pipeline_tag": "question-answering", "tags": tags}
-        body = f"`polyqa pull {repo}` gets this {kind.title}.\n\n{_FRONT.sub('', text)}"
+        body = f"`polyqa pull {repo}` gets this {kind.title}.\n\n{_PULLS.sub('', _FRONT.sub('', text))}"
     front |= {"license": license} if license else {}
     header = yaml.safe_dump(front, sort_keys=False)  # for the hub, then Markdown for people
     (folder / README).write_text(f"---\n{header}---\n\n{body}", encoding="utf-8")
@@ -268,7 +269,10 @@ def _require_free(kind: Kind, target: Path, overwrite: bool) -> None:
         raise PolyqaError(f"{target} is there already: take another folder, or say --overwrite.")
     if target.is_symlink() or not target.is_dir():
         raise PolyqaError(f"{target} is no folder, and is not replaced: take another one.")
-    if strange := sorted({file.name for file in target.iterdir()} - {ORIGIN, *kind.limits}):
+    names = {file.name for file in target.iterdir()}
+    if names and ORIGIN not in names:
+        raise PolyqaError(f"{target} has no {ORIGIN}: it was not pulled, and is not replaced. Take another folder.")
+    if strange := sorted(names - {ORIGIN, *kind.limits}):
         raise PolyqaError(f"{target} holds {strange[0]!r:.80}, too, and is not replaced: take another folder.")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from polyqa.artifacts.card import MOST_FAILED, Card, Figure, Gain, IndexCard
 from polyqa.artifacts.scores import SetScores, read_scores
-from polyqa.artifacts.store import Artifact, read_artifact
+from polyqa.artifacts.store import SCORES, Artifact, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.base.ledger import differences
 from polyqa.base.text import counted
@@ -162,6 +162,7 @@ def recheck(
         raise PolyqaError(f"{found.path}: its card reports no figures, so there is nothing to check again.")
     scores = read_scores(found)
     kept: SetScores | None = getattr(scores, on, None)
+    _check_scores(found, gain, kept)
     asked = _questions(found, gain, kept, questions)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what changed is part of the answer
@@ -171,7 +172,7 @@ def recheck(
     changed = _changed(card, gain, program, lm, models, asked)
     given = Questions(asked, name=gain.data.source)
     if folder is None:
-        short = run_name(card.name, given, str(lm.model), helper_lm=card.helper_lm)
+        short = run_name(card.name, given, str(lm.model), helper_lm=names_of(own_lms(program)))
         folder = Path("runs") / f"{short}--recheck-dspy-{version('dspy')}"
     scoring = replace(models, lm=lm, helper_lm=None, judge=None)
     run = evaluate(program, given, models=scoring, folder=folder, threads=threads)
@@ -190,6 +191,16 @@ def recheck(
         changed=differences(*({name: pair[side] for name, pair in changed.items()} for side in (0, 1))),
         failed_then=gain.failed_after,
     )
+
+
+def _check_scores(artifact: Artifact, gain: Gain, kept: SetScores | None) -> None:
+    """Refuse what a stranger's files name and nothing can be scored by, before anything is asked."""
+    if gain.metric not in COLUMNS:
+        raise PolyqaError(
+            f"{artifact.path}: its card reports {gain.metric!r:.80}, which this version of polyqa does not measure."
+        )
+    if kept and (missing := sorted(set(COLUMNS[gain.metric].scores) - kept.after.keys())):
+        raise PolyqaError(f"{artifact.path / SCORES} has no {missing[0]}. Remove it; the card's figures stay.")
 
 
 def _arrays(kept: SetScores, side: str, names: tuple[str, ...]) -> Scores:

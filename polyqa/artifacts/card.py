@@ -10,7 +10,9 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted, with_interval
 
 FORMAT: Literal[1] = 1
-_Name = Annotated[str, Field(max_length=500)]
+MOST_NAME = 500
+"""Characters of a name or a source."""
+_Name = Annotated[str, Field(max_length=MOST_NAME)]
 _Int = Annotated[int, Field(ge=-1_000_000, le=1_000_000)]
 _Float = Annotated[float, Field(allow_inf_nan=False)]
 _Settings = dict[_Name, bool | _Int | _Float | _Name | None]

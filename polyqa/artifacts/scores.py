@@ -31,7 +31,7 @@ class SetScores(_Strict):
         ``None`` where a question has none.
     """
 
-    ids: list[Annotated[str, Field(max_length=500)]]
+    ids: list[str]
     before: _Values
     after: _Values
 

@@ -14,9 +14,10 @@ from typing import Annotated, Any
 
 import dspy
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
-from pydantic_core import to_jsonable_python
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.text import well_formed
+from polyqa.base.values import json_data
 from polyqa.programs.knn import KNNPredict
 
 _NAMED = 5  # fields in a warning
@@ -64,8 +65,8 @@ def signature_fingerprint(signature: type[dspy.Signature]) -> str:
     only go into a signature of the same fingerprint.
     """
     fields = [
-        [name, "in" if name in signature.input_fields else "out", getattr(field.annotation, "__name__", str(field))]
-        for name, field in signature.fields.items()
+        [name, "in" if name in signature.input_fields else "out", getattr(kind, "__name__", str(kind))]
+        for name, kind in ((name, field.annotation) for name, field in signature.fields.items())
     ]
     return hashlib.sha256(json.dumps(fields).encode()).hexdigest()[:16]
 
@@ -79,7 +80,7 @@ def dump_program(program: dspy.Module) -> dict[str, Any]:
     """Return the state of a program as JSON data: per predictor its signature's wordings, demos, kNN.
 
     Demos keep only the fields of their predictor's signature: no gold labels, no metadata. A language
-    model that is set on a predictor is not saved.
+    model that is set on a predictor is not saved. Half a character, which no file takes, becomes U+FFFD.
     """
     state = {}
     for name, predictor in program.named_predictors():
@@ -88,11 +89,11 @@ def dump_program(program: dspy.Module) -> dict[str, Any]:
         dumped = bare.dump_state()
         fields = predictor.signature.fields
         demos = [
-            {field: to_jsonable_python(demo[field], fallback=str) for field in fields if demo.get(field) is not None}
+            {field: json_data(demo[field]) for field in fields if demo.get(field) is not None}
             for demo in dumped["demos"]
         ]
         state[name] = {"signature": dumped["signature"], "demos": demos, "knn": dumped.get("knn")}
-    return state
+    return dict(json.loads(well_formed(json.dumps(state, ensure_ascii=False))))
 
 
 def program_hash(program: dspy.Module) -> str:

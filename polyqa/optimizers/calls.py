@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import dspy
 from dspy.clients import DISK_CACHE_LIMIT
 from dspy.clients.cache import Cache
-from dspy.utils.callback import BaseCallback
+from dspy.utils.callback import ACTIVE_CALL_ID, BaseCallback
 
 from polyqa.artifacts.card import Spent
 from polyqa.base.errors import PolyqaError
@@ -77,6 +77,7 @@ class CallCounter(BaseCallback):
         self._outage = Outage("calls of the language model", CALLS_AT_ONCE)
         self._closed = False
         self._open: set[str] = set()
+        self._reserved: dict[str, int] = {}  # for calls of classes that may or may not ask the cache
         self._changed = threading.Condition()
 
     def reserve(self, calls: int) -> None:
@@ -104,6 +105,11 @@ class CallCounter(BaseCallback):
         with self._changed:
             self.asked += calls
 
+    def cache_asked(self) -> None:
+        """Take back what was counted for the call that asks the cache now, which counts it."""
+        if calls := self._reserved.pop(ACTIVE_CALL_ID.get() or "", 0):
+            self.reserve(-calls)
+
     def check(self) -> None:
         """Raise `CallRefused` if a call was refused: what was made since may lack its reply."""
         with self._changed:
@@ -115,13 +121,18 @@ class CallCounter(BaseCallback):
             self._refuse()
             self._open.add(call_id)
         options = inputs.get("kwargs") or {}
-        # Before a call that may be cached DSPy asks `CallCache`.
-        if not (isinstance(instance, dspy.LM) and bool(options.get("cache", instance.cache))):
+        # Before a call that may be cached DSPy asks `CallCache`, unless a class of the user's sends it in its own way.
+        cached = isinstance(instance, dspy.LM) and bool(options.get("cache", instance.cache))
+        kind = type(instance)
+        if not cached or (kind.forward, kind.aforward) != (dspy.LM.forward, dspy.LM.aforward):
+            calls = _replies({**instance.kwargs, **options})
             try:
-                self.reserve(_replies({**instance.kwargs, **options}))
+                self.reserve(calls)
             except CallRefused:
                 self.on_lm_end(call_id, None)  # DSPy does not end what did not start
                 raise
+            if cached:
+                self._reserved[call_id] = calls
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
         """Note that a call has ended; after many without a reply, refuse further ones."""
@@ -135,6 +146,7 @@ class CallCounter(BaseCallback):
                 except PolyqaError as error:
                     self.why_stopped = self.why_stopped or str(error)
             self._open.discard(call_id)
+            self._reserved.pop(call_id, None)
             self._changed.notify_all()
 
     def close(self, patience: float | None) -> None:
@@ -160,6 +172,7 @@ class CallCache(Cache):
         """Return a kept reply; count the call that will be made if there is none."""
         reply = super().get(request, ignored_args_for_cache_key)
         if str(request.get("_fn_identifier")).startswith(_OF_LANGUAGE_MODELS):
+            self.counter.cache_asked()
             (self.counter.reserve if reply is None else self.counter.replay)(_replies(request))
         return reply
 

@@ -17,6 +17,7 @@ from polyqa.artifacts.state import dump_program, load_program
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
 from polyqa.base.ledger import differences
+from polyqa.base.values import json_data
 from polyqa.evaluation.comparison import Comparison, compare_runs
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import questions_fingerprint
@@ -111,6 +112,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     meter = Meter(work / "spent.json")
     with kept_calls(work, max_calls) as calls, counting(meter):
         try:
+            at_start = Moments(work, calls).reach("start")  # `adapt` has made questions before, with calls
             before = _score(program, plan, work / "before")
             at_first = Moments(work, calls).reach("before")
             compiled = _compile(program.deepcopy(), plan, work, calls)
@@ -122,7 +124,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     # The second run finds in memory what the first one encoded and read: their seconds say nothing.
     metrics = {name: difference for name, difference in compared.metrics.items() if name != "seconds"}
     comparison = replace(compared, metrics=metrics)
-    trials = compilation_trials(plan, work, (before, after), compiled, (at_first, at_last))
+    trials = compilation_trials(plan, work, (before, after), compiled, (at_start, at_first, at_last))
     copied = copied_text(program, compiled, plan.trainset, after.records)
     return Compiled(compiled, before, after, comparison, meter.spent, trials, copied)
 
@@ -139,9 +141,9 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         "reader": plan.metric.reader.name,
         **({"metric": plan.metric.name} if isinstance(plan.metric, PlainMetric) else {}),
         **answering.model_dump(include={"lm", "lm_settings", "own_lms", "adapter"}),
-        "prompt_lm": describe_lm(plan.writer),
+        "prompt_lm": json_data(describe_lm(plan.writer)),
         **({"teacher": identity(plan.teacher)} if plan.teacher is not None else {}),
-        **({"teacher_lm": describe_lm(plan.teacher_lm)} if plan.teacher_lm is not None else {}),
+        **({"teacher_lm": json_data(describe_lm(plan.teacher_lm))} if plan.teacher_lm is not None else {}),
         "seed": plan.seed,
     }
     check_work(path, settings, "compilation")
@@ -179,7 +181,7 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
     match plan.recipe.optimizer:
         case "labels":
             labelled = label_demos(program, plan.trainset)
-            given = any(map(labelled.get, plan.recipe.predictors or labelled))
+            given = any(map(labelled.get, plan.recipe.predictors or shown_demos(program)))
             if not given and not missing_demos(program, plan):
                 warnings.warn(_NO_DEMOS, stacklevel=2)
             return _show(program, labelled, plan)

@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import dspy
+from dspy.teleprompt.mipro_optimizer_v2 import AUTO_RUN_SETTINGS
 from dspy.utils.callback import BaseCallback
 
 from polyqa.artifacts.state import dump_program
@@ -27,6 +29,7 @@ _CALLS, _SCORED, _REJECTED = "calls_at.json", "scored.json", ".rejected.json"
 _ON_TRAIN = ("COPRO", "SIMBA")
 _MINIBATCH = 35  # of MIPROv2, if the recipe says nothing else
 _LONGEST = 200  # characters of what a demo asks
+_LONGEST_NAME = 60  # of a step, in the name of a file
 
 
 class Moments(BaseCallback):
@@ -110,9 +113,12 @@ def _write(path: Path, data: Mapping[str, Any]) -> None:
 
 def step_files(recipe: Recipe, work: Path) -> list[tuple[Recipe, Path]]:
     """Return the recipes that are run one after the other, each with the file of its compiled program."""
-    if recipe.optimizer != "chain":
-        return [(recipe, work / f"{recipe.name}.json")]
-    return [(step, work / f"{recipe.name}-{number}-{step.name}.json") for number, step in enumerate(recipe.parts)]
+    # Names are the user's: one may be that of another file in the folder, or hold a slash.
+    names = [re.sub(r"[^\w.-]", "-", step.name)[:_LONGEST_NAME] for step in recipe.parts]
+    return [
+        (step, work / f"step-{number}-{name}.json")
+        for number, (step, name) in enumerate(zip(recipe.parts, names, strict=True))
+    ]
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,8 @@ def _candidates(made: dspy.Module, plan: Plan) -> list[_Candidate]:
     if (results := getattr(made, "detailed_results", None)) is not None:  # GEPA's
         scored = zip(results.candidates, results.val_aggregate_scores, results.parents, strict=True)
         return [_Candidate(program, score, dev, next(iter(parents or ()), None)) for program, score, parents in scored]
+    if optimizer == "MIPROv2" and (auto := plan.recipe.auto) is not None:
+        dev = min(dev, AUTO_RUN_SETTINGS[auto]["val_size"])  # of more questions it draws so many
     data = [*getattr(made, "candidate_programs", ()), *getattr(made, "mb_candidate_programs", ())]
     n = len(plan.trainset) if optimizer in _ON_TRAIN else dev
     few = plan.recipe.number("minibatch_size", _MINIBATCH)
@@ -244,7 +252,7 @@ def _key(program: dspy.Module, n: int) -> str:
 
 
 def compilation_trials(
-    plan: Plan, work: Path, runs: tuple[Run, Run], program: dspy.Module, calls: tuple[int, int]
+    plan: Plan, work: Path, runs: tuple[Run, Run], program: dspy.Module, calls: tuple[int, int, int]
 ) -> list[Trial]:
     """Return what all steps of a compilation tried, between the program as it was and as it came out.
 
@@ -257,7 +265,7 @@ def compilation_trials(
     program
         The compiled one.
     calls
-        That had gone out after each of the runs.
+        That had gone out at the start, and after each of the runs.
 
     Returns
     -------
@@ -265,7 +273,7 @@ def compilation_trials(
     means of the metric per question: a corpus value such as DR is another figure.
     """
     before, after = (_mean(run, plan.metric.measure) for run in runs)
-    trials = [Trial(number=0, label="as it was", on="dev", kept=True, calls=calls[0], **before)]
+    trials = [Trial(number=0, label="as it was", on="dev", kept=True, calls=calls[1], **before)]
     base = 0
     for _, done in step_files(plan.recipe, work):
         numbers: dict[int | None, int] = {None: base}
@@ -288,10 +296,10 @@ def compilation_trials(
         demos=demo_counts(program),
         on="dev",
         kept=True,
-        calls=calls[1],
+        calls=calls[2],
         **after,
     )
-    return [*trials, last]
+    return [one.model_copy(update={"calls": max(0, one.calls - calls[0])}) for one in (*trials, last)]
 
 
 def _mean(run: Run, measure: str) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from .recipes import Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
 _LONGEST_NUMBER = 7  # digits of a row's number; ids of data sets have more
+_AUTO = (None, "light", "medium", "heavy")  # of DSPy's optimizers
 LEAST_FOR_CLAUSES = 12
 """With fewer training questions a search over clauses has nothing to choose by."""
 
@@ -68,6 +69,8 @@ class Plan:
                 f"The metric of a Plan is an AnswerMetric, not a {type(self.metric).__name__}; "
                 "Plan.of(train, dev, metric) takes a function of yours."
             )
+        if self.threads < 1:
+            raise PolyqaError(f"threads is at least 1, not {self.threads}.")
         for name in ("trainset", "devset"):
             questions = [as_question(item, f"{name}[{at}]") for at, item in enumerate(getattr(self, name))]
             object.__setattr__(self, name, questions)
@@ -228,8 +231,8 @@ def check_measurable(measure: Measure, sets: Mapping[str, Sequence[Question]]) -
 def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
     """Raise `PolyqaError` if a recipe, or a step of a chain, does not fit a program.
 
-    It names a predictor that the program lacks, picks demos by similarity for one that cannot, or wants an extra that
-    is not installed.
+    It names a predictor that the program lacks, picks demos by similarity for one that cannot, has settings that its
+    optimizer refuses, or wants an extra that is not installed.
     """
     names = [name for name, _ in program.named_predictors()]
     for step in recipe.parts:
@@ -240,10 +243,29 @@ def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
             )
         if step.k is not None and step.optimizer in ("labels", "own-runs"):
             check_picking(program, step.predictors or names)
+        _check_budget(step)
         if step.optimizer == "MIPROv2":
             needs("optuna", extra="mipro", for_=f"The recipe {step.name}")
         if step.optimizer == "SIMBA":
             _check_simba(program, step)
+
+
+def _check_budget(recipe: Recipe) -> None:
+    """DSPy refuses such settings only when runs of the program were paid for."""
+    given = {name for name, value in recipe.settings.items() if value is not None}
+    if recipe.optimizer == "GEPA" and len(given & {"auto", "max_full_evals", "max_metric_calls"}) != 1:
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} needs exactly one of the settings auto, max_full_evals and max_metric_calls, "
+            "such as auto='light': they say how much GEPA tries."
+        )
+    numbers = given & {"num_candidates", "num_trials"}
+    if recipe.optimizer == "MIPROv2" and len(numbers) != (2 if recipe.auto is None else 0):
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} needs either the setting auto, such as auto='light', or both num_candidates "
+            "and num_trials: they say how much MIPROv2 tries."
+        )
+    if recipe.optimizer in ("GEPA", "MIPROv2") and (auto := recipe.settings.get("auto")) not in _AUTO:
+        raise PolyqaError(f"The recipe {recipe.name!r} has auto={auto!r:.40}; it is light, medium or heavy.")
 
 
 def _check_simba(program: dspy.Module, recipe: Recipe) -> None:

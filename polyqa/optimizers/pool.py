@@ -8,10 +8,10 @@ from typing import Any
 
 import dspy
 from pydantic import TypeAdapter
-from pydantic_core import to_jsonable_python
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.ledger import open_ledger
+from polyqa.base.values import json_data
 from polyqa.base.work import Failure, work_through
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import questions_fingerprint
@@ -105,12 +105,13 @@ def _run(program: dspy.Module, question: Question, *, lm: dspy.LM, metric: Answe
         result["demos"] = [
             (names[id(one)], _demo(one, inputs, outputs)) for one, inputs, outputs in trace if id(one) in names
         ]
-    return dict(to_jsonable_python(result))
+    return result
 
 
 def _demo(predictor: dspy.Predict, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Demo:
     fields = predictor.signature.fields
-    return {name: value for name, value in {**inputs, **outputs}.items() if name in fields and value is not None}
+    given = {**inputs, **outputs}
+    return {name: json_data(value) for name, value in given.items() if name in fields and value is not None}
 
 
 def label_fields(signature: type[dspy.Signature]) -> list[str]:

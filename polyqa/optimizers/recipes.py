@@ -88,6 +88,11 @@ class Recipe(BaseModel):
         return any(part.optimizer in GATHERING for part in self.parts)
 
     @property
+    def demo_threshold(self) -> float:
+        """The threshold of the step whose runs are the demos in the end: a chain's own counts for nothing."""
+        return next((part.threshold for part in reversed(self.parts) if part.gathers), self.threshold)
+
+    @property
     def shows_demos(self) -> bool:
         """Whether prompts get demos, which make them longer."""
         return any(part.optimizer in GATHERING | {"labels", "SIMBA"} for part in self.parts)
@@ -110,6 +115,12 @@ class Recipe(BaseModel):
         """Return a setting that is a number; the default if it is not given."""
         value = self.settings.get(setting)
         return int(value) if isinstance(value, (int, float)) else default
+
+    @property
+    def auto(self) -> str | None:
+        """How much MIPROv2 tries: ``light``, ``medium`` or ``heavy``; ``None`` where numbers in the settings say it."""
+        value = self.settings.get("auto", None if "num_candidates" in self.settings else "light")
+        return None if value is None else str(value)
 
     def with_options(self, *, threshold: float | None = None, predictors: Sequence[str] | None = None) -> "Recipe":
         """Return the recipe with another threshold or other predictors, in all its steps.
@@ -182,7 +193,7 @@ _ALL = (
         "miprov2",
         "MIPROv2",
         "DSPy's MIPROv2: instructions and demos by Bayesian search",
-        settings={"auto": "light"},
+        settings={**_SHORT_DEMOS, "auto": "light"},
     ),
     _recipe(
         "simba",

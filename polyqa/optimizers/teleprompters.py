@@ -61,7 +61,9 @@ def run_teleprompter(
         plan = replace(plan, teacher=teacher)
     lms = own_lms(program)  # those of the frozen ones are not found, and stay
     callbacks = [*(dspy.settings.callbacks or ()), LeanWriting(), *([KeepLMs(program, lms)] if lms else [])]
-    with dspy.context(callbacks=callbacks), leave_one_out(plan.trainset):
+    # A question that fails scores 0, as in polyqa's own runs; DSPy ends after ten, or scores the whole candidate 0.
+    most_errors = len(plan.trainset) + len(plan.devset) + 1
+    with dspy.context(callbacks=callbacks, max_errors=most_errors), leave_one_out(plan.trainset):
         compiled = _run(program, plan, work, gepa_callbacks)
     set_lms(compiled, lms)
     thaw(compiled, frozen)
@@ -117,8 +119,10 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
     recipe, metric, seed, threads = plan.recipe, plan.metric_of_recipe(), plan.seed, plan.threads
     train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
     settings: dict[str, Any] = dict(recipe.settings)
-    if recipe.gathers and plan.teacher_lm is not None:
-        settings["teacher_settings"] = {"lm": plan.teacher_lm}
+    if recipe.gathers:
+        settings.setdefault("max_labeled_demos", 0)  # the examples have no outputs: these are questions without answers
+        if plan.teacher_lm is not None:
+            settings["teacher_settings"] = {"lm": plan.teacher_lm}
     if seed and recipe.optimizer in ("BootstrapFewShot", "BootstrapFewShotWithRandomSearch"):
         random.Random(seed).shuffle(train)
     try:
@@ -138,8 +142,7 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
                 case "MIPROv2":
                     of_compile = {"num_trials", "minibatch", "minibatch_size", "minibatch_full_eval_steps"}
                     compiling = {name: settings.pop(name) for name in of_compile & settings.keys()}
-                    if "num_candidates" in settings:
-                        settings.setdefault("auto", None)
+                    settings["auto"] = recipe.auto
                     if len(dev) < int(compiling.get("minibatch_size", 35)):
                         compiling.setdefault("minibatch", False)
                     # Seed 0 silently becomes 9 in MIPROv2; any other is taken as it is.

@@ -1,5 +1,6 @@
 """What an optimizer tried: every candidate with its score and the calls that had gone out by then."""
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
@@ -8,6 +9,7 @@ import dspy
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from polyqa.base.files import write_atomically
+from polyqa.base.text import well_formed
 
 
 class Trial(BaseModel):
@@ -34,7 +36,7 @@ class Trial(BaseModel):
     n
         How many questions it was scored on.
     on
-        Which questions those were: ``train``, ``held-out`` or ``dev``.
+        Which questions those were: ``train`` or ``dev``.
     calls
         Calls of language models that had gone out when it was scored, from the start of the compilation.
     spent
@@ -68,7 +70,8 @@ _TRIALS = TypeAdapter(list[Trial])
 
 def write_trials(path: Path, trials: Iterable[Trial]) -> None:
     """Write trials as a JSON file, which `read_trials` reads."""
-    write_atomically(path, _TRIALS.dump_json(list(trials), indent=1).decode() + "\n")
+    data = _TRIALS.dump_python(list(trials), mode="json")
+    write_atomically(path, well_formed(json.dumps(data, ensure_ascii=False, indent=1)) + "\n")
 
 
 def read_trials(path: Path) -> list[Trial]:

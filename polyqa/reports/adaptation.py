@@ -13,6 +13,8 @@ from polyqa.evaluation.verdicts import won_and_lost
 from polyqa.metrics.text import normalize_answer
 from polyqa.optimizers.prompts import fenced
 
+from .readme import lm_option
+
 if TYPE_CHECKING:
     from polyqa.adapting import Adapted
 
@@ -75,7 +77,7 @@ def still_wrong(adapted: "Adapted") -> list[Record]:
 def ask_command(adapted: "Adapted") -> str:
     """Return the command that asks the adapted program, with one of the questions."""
     question = (adapted.ambiguous or adapted.questions)[0].question
-    return f"polyqa ask {quote(question)} --program {quote(str(adapted.made.path))}"
+    return f"polyqa ask {quote(question)} --program {quote(str(adapted.made.path))}{lm_option(adapted.made.card)}"
 
 
 def _answers(record: Record) -> set[str]:

@@ -13,7 +13,7 @@ from .plots import BLUE, GREY, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MARKS = {"dev": ("o", "dev"), "train": ("s", "train"), "held-out": ("^", "held out")}
+_MARKS = {"dev": ("o", "dev"), "train": ("s", "train")}
 
 
 def inline_svg(figure: "Figure") -> Markup:

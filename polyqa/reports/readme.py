@@ -11,7 +11,8 @@ from markupsafe import Markup
 from polyqa.artifacts.card import Card, Gain
 from polyqa.artifacts.showing import gain_texts
 from polyqa.artifacts.store import compiled_home
-from polyqa.base.html import render
+from polyqa.base.html import plain, render
+from polyqa.extractive import MODEL_NAME
 from polyqa.optimizers.prompts import demo_text, fenced
 from polyqa.optimizers.recipes import Recipe
 from polyqa.programs import PROGRAMS
@@ -39,8 +40,14 @@ def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) ->
         gains=[_gain(name, gain) for name, gain in card.gains.items()],
         handle=Markup(json.dumps(handle, ensure_ascii=False)),
         argument=Markup(quote(handle)),
+        lm=Markup(lm_option(card)),
         predictors=list(_predictors(state, instructions=recipe.writes)),
     )
+
+
+def lm_option(card: Card) -> str:
+    """Return the option of a command that asks the language model of a card; nothing where it is asked anyway."""
+    return "" if card.lm == MODEL_NAME else f" --lm {quote(plain(card.lm))}"
 
 
 def _gain(title: str, gain: Gain) -> list[object]:

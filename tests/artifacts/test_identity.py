@@ -8,6 +8,7 @@ import pytest
 
 import polyqa
 from polyqa.artifacts.identity import identity, identity_hash
+from polyqa.artifacts.state import signature_fingerprint
 from polyqa.base.ledger import differences
 from polyqa.models import Encoder
 from polyqa.programs import KNNPredict
@@ -93,3 +94,13 @@ def test_what_differs_is_named() -> None:
     assert differences(before, after) == "searcher.depth was 3, is 4; rounds was 1, is None"
     assert differences(before, before) == ""
     assert {"class": "Program", "weights.a": 0.5, "nearest.encoder": None}.items() <= before.items()
+
+
+def test_the_wording_of_a_field_is_no_part_of_its_fingerprint() -> None:
+    class Own(dspy.Signature):
+        question: str = dspy.InputField()
+        year: int | None = dspy.OutputField(desc="the year")
+
+    other = Own.with_updated_fields("year", desc="in which year")
+    assert signature_fingerprint(Own) == signature_fingerprint(other)
+    assert signature_fingerprint(Own) != signature_fingerprint(Own.with_updated_fields("year", type_=str | None))

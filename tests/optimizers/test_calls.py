@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import dspy
 import pytest
@@ -133,3 +135,37 @@ def test_after_an_interrupt_calls_in_flight_are_not_waited_for_long(tmp_path: Pa
             raise KeyboardInterrupt
         assert time.monotonic() - started < 5
         assert thread.is_alive()
+
+
+class Own(dspy.LM):
+    """Sends its calls itself."""
+
+    def forward(self, prompt: Any = None, messages: Any = None, **settings: Any) -> Any:
+        choice = SimpleNamespace(message=SimpleNamespace(content="a", tool_calls=None), finish_reason="stop")
+        return SimpleNamespace(choices=[choice], usage={}, model=self.model)
+
+
+class Around(dspy.LM):
+    """Does something of its own, and has DSPy send the call."""
+
+    def forward(self, prompt: Any = None, messages: Any = None, **settings: Any) -> Any:
+        return super().forward(prompt, messages, **settings)
+
+
+def test_a_class_that_sends_its_calls_itself_is_counted(tmp_path: Path) -> None:
+    lm = Own("tests/own")
+    with pytest.raises(polyqa.PolyqaError, match=r"Stopped: 2 calls"), kept_calls(tmp_path, 2) as counter:  # noqa: PT012
+        lm("one")
+        lm("two")
+        assert counter.made == 2
+        lm("three")
+
+
+def test_a_class_around_dspys_own_calls_is_counted_once(slow: tuple[dspy.LM, Server], tmp_path: Path) -> None:
+    plain, server = slow
+    lm = Around(plain.model, **plain.kwargs, num_retries=0)
+    with kept_calls(tmp_path) as counter:
+        for _ in range(2):
+            assert lm("one")
+        assert counter.made == len(server.requests) == 1
+        assert counter.asked == 2

@@ -6,12 +6,14 @@ from typing import Any
 
 import dspy
 import pytest
+from dspy.teleprompt.mipro_optimizer_v2 import AUTO_RUN_SETTINGS
 from small_recipes import DEMOS, NO_DEMOS, small
 
 import polyqa
 from polyqa.metrics.gold import Question
 from polyqa.optimizers import Compiled, Plan, Recipe
-from polyqa.optimizers.trials import Trial, lineage, write_trials
+from polyqa.optimizers.calls import kept_calls
+from polyqa.optimizers.trials import Trial, lineage, read_trials, write_trials
 
 Compile = Callable[..., Compiled]
 SEARCH = small("search", "BootstrapFewShotWithRandomSearch", threshold=0.05, num_candidate_programs=2, **DEMOS)
@@ -142,9 +144,9 @@ def test_what_another_optimizer_wrote_down_is_told(rac: dspy.Module, compiled: C
     tried = [
         Trial(number=0, label="as it was", on="train", n=6, score=0.2, calls=9),
         Trial(number=1, label="clarify: at most two", parent=0, on="train", n=6, score=0.3, calls=12, kept=True),
-        Trial(number=2, label="write: in a word", parent=1, on="held-out", n=2, score=0.1, calls=14, note="worse"),
+        Trial(number=2, label="write: in a word", parent=1, on="train", n=2, score=0.1, calls=14, note="worse"),
     ]
-    write_trials(tmp_path / "knn.trials.json", tried)
+    write_trials(tmp_path / "step-0-knn.trials.json", tried)
     trials = compiled(rac, "knn").trials
     assert [(one.label, one.parent) for one in trials] == [
         ("as it was", None),
@@ -153,3 +155,36 @@ def test_what_another_optimizer_wrote_down_is_told(rac: dspy.Module, compiled: C
         ("write: in a word", 2),
         ("compiled", 2),
     ]
+
+
+def test_mipro_scores_on_as_many_questions_as_it_draws(
+    rac: dspy.Module, wire_lm: dspy.LM, compiled: Compile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("n", 2), ("val_size", 2)):
+        monkeypatch.setitem(AUTO_RUN_SETTINGS["light"], name, value)
+    recipe = small("mipro", "MIPROv2", auto="light", max_bootstrapped_demos=1)
+    first, *tried, last = compiled(rac, recipe, lm=wire_lm).trials
+    assert tried
+    assert {one.n for one in tried} == {2}
+    assert (first.n, last.n) == (3, 3)
+    assert any(one.spent for one in tried)
+
+
+def test_calls_are_counted_from_the_start_of_the_compilation(
+    rac: dspy.Module, compiled: Compile, tmp_path: Path
+) -> None:
+    def calls() -> list[int]:
+        return [one.calls for one in compiled(rac, "labeled-few-shot", "work").trials]
+
+    with kept_calls(tmp_path / "work") as counter:
+        counter.reserve(50)  # as adapting does before, which makes questions
+        made = calls()
+        assert 0 < made[0] < made[1] < 50
+        assert counter.made == 50 + made[1]
+    assert calls() == made
+
+
+def test_half_a_character_of_a_proposal_can_be_written(tmp_path: Path) -> None:
+    write_trials(tmp_path / "trials.json", [Trial(number=0, label="caf\ud83d", instructions={"a": "Say it \udce9."})])
+    (read,) = read_trials(tmp_path / "trials.json")
+    assert (read.label, read.instructions) == ("caf\ufffd", {"a": "Say it \ufffd."})

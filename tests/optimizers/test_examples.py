@@ -13,6 +13,7 @@ from typing import Any
 import dspy
 import numpy as np
 import pytest
+from pydantic import BaseModel
 from scripted_engine import ScriptedEngine, scripted_lm
 
 import polyqa
@@ -22,9 +23,9 @@ from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.models import Reader
-from polyqa.optimizers import Plan, compile, recipe
+from polyqa.optimizers import Plan, Recipe, compile, recipe
 from polyqa.optimizers.examples import PlainMetric, as_question
-from polyqa.signatures import ClarifyQuestion
+from polyqa.signatures import ClarifyQuestion, VerifyReadings
 
 NAMES = ("Alba", "Brno", "Cork", "Delf")
 EXAMPLES = [
@@ -331,3 +332,147 @@ def test_demos_of_any_type_are_saved(tmp_path: Path) -> None:
         )
         made = compile(Own(), plan, tmp_path / "work")
     assert {demo["when"] for demo in made.program.answer.demos} == {"2026-11-29"}
+
+
+def always(gold: Any, pred: Any, trace: Any = None) -> float:
+    return 1.0
+
+
+def planned(chosen: str | Recipe, dev: int = 1, tell: Callable[[Any], Any] = reply, **more: Any) -> Plan:
+    """Return a plan for the user's own examples, with so many questions of dev."""
+    asked = [dspy.Example(question=f"What colour is {n}?", answer=f"{n} is blue") for n in range(dev)]
+    given = {"lm": scripted_lm(ScriptedEngine(tell)), "threads": 1, **more}
+    return Plan.of(EXAMPLES[:3], [one.with_inputs("question") for one in asked], always, recipe=chosen, **given)
+
+
+class Failing(Mine):
+    """Fails on every third question of dev."""
+
+    def forward(self, question: str) -> dspy.Prediction:
+        number = question.split()[-1].rstrip("?")
+        if number.isdecimal() and int(number) % 3 == 0:
+            raise RuntimeError("context window exceeded")
+        return super().forward(question)
+
+
+def test_questions_that_fail_end_no_optimizer(tmp_path: Path) -> None:
+    settings = {"num_candidate_programs": 1, "max_bootstrapped_demos": 1}
+    search = Recipe(name="search", optimizer="BootstrapFewShotWithRandomSearch", settings=settings)
+    made = compile(Failing(), planned(search, dev=36), tmp_path / "work")
+    assert made.before.failed == made.after.failed == 12
+    scores = [one.score for one in made.trials[1:-1]]
+    assert scores == pytest.approx([2 / 3] * 3, abs=1e-3)
+
+
+@pytest.mark.parametrize("optimizer", ["BootstrapFewShot", "BootstrapFewShotWithRandomSearch"])
+def test_no_demo_is_a_question_without_an_answer(optimizer: Any, tmp_path: Path) -> None:
+    searching = {"num_candidate_programs": 1} if optimizer != "BootstrapFewShot" else {}
+    own = Recipe(name="own", optimizer=optimizer, settings={"max_bootstrapped_demos": 1, **searching})
+    made = compile(Mine(), planned(own), tmp_path / "work")
+    assert all(demo.get("answer") for demo in made.program.answer.demos)
+    assert {one.demos.get("answer", 0) for one in made.trials} <= {0, 1}
+    assert recipe("miprov2").settings["max_labeled_demos"] == 0
+
+
+class Handing(dspy.Module):
+    """Hands a predictor the whole prediction of another."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = dspy.Predict("question -> context")
+        self.answer = dspy.Predict("question, context -> answer")
+
+    def forward(self, question: str) -> dspy.Prediction:
+        return self.answer(question=question, context=self.first(question=question))
+
+
+def test_what_json_lacks_is_text_in_a_demo(tmp_path: Path) -> None:
+    own = Recipe(name="own", optimizer="own-runs")
+    made = compile(Handing(), planned(own, tell=lambda prompt: {"context": "sky", "answer": "blue"}), tmp_path / "work")
+    assert [demo["context"] for demo in made.program.answer.demos] == ["Prediction(\n    context='sky'\n)"] * 3
+
+
+class Halved(dspy.LM):
+    """Replies with half a character, as a server may that cuts a reply inside an emoji."""
+
+    def forward(self, prompt: Any = None, messages: Any = None, **settings: Any) -> Any:
+        message = {"content": "[[ ## answer ## ]]\nblue \ud83d\n\n[[ ## completed ## ]]"}
+        return dspy.Prediction(
+            choices=[dspy.Prediction(message=dspy.Prediction(**message), finish_reason="stop")], usage={}, model="none"
+        )
+
+
+@pytest.mark.parametrize("optimizer", ["own-runs", "BootstrapFewShot", "BootstrapFewShotWithRandomSearch"])
+def test_half_a_character_ends_no_compilation(optimizer: Any, tmp_path: Path) -> None:
+    searching = {"num_candidate_programs": 1} if "Search" in optimizer else {}
+    own = Recipe(name="own", optimizer=optimizer, settings=searching)
+    made = compile(Mine(), planned(own, lm=Halved("tests/halved")), tmp_path / "work")
+    assert {demo["answer"] for demo in made.program.answer.demos} <= {"blue \ufffd"}
+    assert bool(made.program.answer.demos) == (not searching)
+
+
+class Form(BaseModel):
+    colour: str
+
+
+def test_a_language_model_may_be_asked_with_what_is_no_json(tmp_path: Path) -> None:
+    plan = planned("bootstrap-few-shot", prompt_lm=dspy.LM("openai/writer", response_format=Form))
+    assert compile(Mine(), plan, tmp_path / "work").program.answer.demos
+    assert compile(Mine(), plan, tmp_path / "work").program.answer.demos, "the same goes on"
+
+
+@pytest.mark.parametrize("name", ["compilation", "spent", "calls", "scored", "a/b", "../c", "x" * 300])
+def test_a_recipe_may_have_any_name(name: str, tmp_path: Path) -> None:
+    made = compile(Mine(), planned(Recipe(name=name, optimizer="own-runs")), tmp_path / "work")
+    assert len(made.program.answer.demos) == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["work"]
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "settings", "told"),
+    [
+        ("GEPA", {}, "needs exactly one of the settings auto, max_full_evals and max_metric_calls"),
+        ("GEPA", {"auto": "light", "max_metric_calls": 9}, "needs exactly one of the settings"),
+        ("GEPA", {"auto": "huge"}, "has auto='huge'; it is light, medium or heavy"),
+        ("MIPROv2", {"num_candidates": 2}, "needs either the setting auto, such as auto='light', or both num_cand"),
+        ("MIPROv2", {"num_trials": 2}, "needs either the setting auto"),
+        ("MIPROv2", {"auto": None}, "needs either the setting auto"),
+    ],
+)
+def test_settings_that_dspy_refuses_cost_no_call(
+    optimizer: Any, settings: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    engine = ScriptedEngine(reply)
+    plan = planned(Recipe(name="own", optimizer=optimizer, settings=settings), lm=scripted_lm(engine))
+    with pytest.raises(PolyqaError, match=f"The recipe 'own' {told}"):
+        compile(Mine(), plan, tmp_path / "work")
+    assert not engine.seen
+
+
+def test_no_question_at_once_is_refused() -> None:
+    for make in (lambda: planned("knn", threads=0), lambda: polyqa.Budget(threads=0)):
+        with pytest.raises(PolyqaError, match="threads is at least 1, not 0"):
+            make()
+
+
+class Verifying(Mine):
+    """A program whose only labelled predictor verifies."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answer = dspy.ChainOfThought("question -> answer")
+        self.verify = dspy.Predict(VerifyReadings)
+
+    def retrieve(self, question: str) -> list[Passage]:
+        return [Passage(pid=name, text=f"{name} is blue.") for name in NAMES]
+
+
+def test_labels_that_fill_verification_only_are_told_as_it_is_shown_none(tmp_path: Path) -> None:
+    def told(prompt: Any) -> dict[str, object]:
+        return {"reasoning": "So.", **reply(prompt)}
+
+    with pytest.warns(UserWarning, match="The labels give the program no demos"):
+        made = compile(Verifying(), planned("labeled-few-shot", tell=told), tmp_path / "work")
+    assert not made.program.verify.demos
+    named = recipe("labeled-few-shot").with_options(predictors=["verify"])
+    assert compile(Verifying(), planned(named, tell=told), tmp_path / "named").program.verify.demos

@@ -187,3 +187,24 @@ def test_one_answer_is_located_and_settled_if_there_is_no_other(train: list[Ques
         text = "\n".join(demo["passages"])
         held = [one for one in readings[demo["question"]] if exact_presence(one.short_answers, text)]
         assert (demo["settled"] == "Yes") == (len(held) == 1)
+
+
+TEXTS = ["Nothing.", "It came out in 1997."]
+
+
+class Texts(dspy.Module):
+    """Retrieves in its own way; what it calls passages is no number."""
+
+    def __init__(self, found: Any) -> None:
+        super().__init__()
+        self.passages = TEXTS
+        self.retrieve = lambda question: found
+        self.clarify = dspy.Predict(ClarifyQuestion)
+
+
+@pytest.mark.parametrize("found", [TEXTS, dspy.Prediction(passages=TEXTS)], ids=["texts", "prediction"])
+def test_a_program_may_retrieve_texts(found: Any) -> None:
+    question = Question("1", "When did Titanic come out?", (Reading("When did the film Titanic come out?", ("1997",)),))
+    (demo,) = label_demos(Texts(found), [question])["clarify"]
+    assert sorted(demo["passages"]) == sorted(TEXTS)
+    assert demo["interpretations"][0]["answer"] == "1997"

@@ -1,7 +1,7 @@
 import dspy
 import pytest
 
-from polyqa.optimizers.recipes import RECIPES, recipe
+from polyqa.optimizers.recipes import RECIPES, Recipe, recipe
 
 OWN = {"labels", "own-runs", "clauses", "chain"}
 
@@ -28,3 +28,9 @@ def test_optimizers_have_the_names_of_dspys_classes() -> None:
 )
 def test_the_runs_that_are_known_beforehand(name: str, runs: int, searches: tuple[str, ...]) -> None:
     assert (recipe(name).runs(90), recipe(name).searches) == (runs, searches)
+
+
+def test_the_threshold_of_demos_is_that_of_the_step_that_makes_them() -> None:
+    step = Recipe(name="own", optimizer="own-runs", threshold=0.9)
+    assert Recipe(name="both", optimizer="chain", steps=(step, recipe("knn"))).demo_threshold == 0.9
+    assert step.demo_threshold == 0.9

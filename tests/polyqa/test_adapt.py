@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import killed_adapts
@@ -18,7 +19,7 @@ from scripted_engine import prompt_of
 
 import polyqa
 from polyqa import adapt
-from polyqa.adapting import _made_questions, _shipped_places, _Source, _split, ready_index
+from polyqa.adapting import _expected, _made_questions, _shipped_places, _Source, _split, ready_index
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index
@@ -359,3 +360,38 @@ def test_an_adaptation_that_is_killed_again_and_again_ends_alike(corpus: Path, t
     for name in ("program.json", "questions.json"):
         assert (whole / name).read_bytes() == (killed / name).read_bytes()
     assert card_of(whole) == card_of(killed)
+
+
+@pytest.fixture
+def estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Return what tells how long reading takes, where a passage takes a second and some of them fail."""
+
+    def told(failing: int, n: int = 300) -> str:
+        clock = [0.0]
+
+        def read(passage: Passage, **given: Any) -> dict[str, Any]:
+            clock[0] += 100.0 if clock[0] == 0.0 else 1.0  # the first one loads the model
+            failed = {"kind": "AdapterParseError", "message": "unreadable"} if int(passage.pid) < failing else None
+            return {"pid": passage.pid, "failed": failed, "questions": [], **dict.fromkeys(COUNTED, 0)}
+
+        monkeypatch.setattr("polyqa.questions.generation.read_passage", read)
+        monkeypatch.setattr("polyqa.adapting.time", SimpleNamespace(monotonic=lambda: clock[0]))
+        passages = [Passage(pid=str(at), text=f"Room {at} seats 12 people.") for at in range(n)]
+        return _expected(passages, polyqa.Models(), tmp_path, polyqa.Budget())
+
+    return told
+
+
+COUNTED = ("answers", "generated", "verified", "revised")
+
+
+@pytest.mark.parametrize("failing", [0, 1, 4, 5])
+def test_passages_that_fail_do_not_end_the_estimate(estimate: Callable[..., str], failing: int) -> None:
+    assert estimate(failing) == "300 passages to make questions from, about 5 minutes"
+
+
+def test_an_estimate_is_of_the_passages_that_are_left(estimate: Callable[..., str]) -> None:
+    assert [estimate(0, 130).rpartition(", ")[2] for _ in range(3)] == ["about 2 minutes"] * 3
+    for _ in range(22):
+        last = estimate(0, 130)
+    assert last.endswith("less than a minute"), "all are read"

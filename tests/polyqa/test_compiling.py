@@ -12,6 +12,7 @@ from scripted_engine import scripted_lm
 from two_steps import StepsEngine
 
 import polyqa
+from polyqa.artifacts.scores import read_scores
 from polyqa.artifacts.state import dump_program
 from polyqa.artifacts.store import read_artifact
 from polyqa.base.errors import PolyqaError
@@ -248,3 +249,16 @@ def test_a_teacher_is_not_asked_at_the_address_of_the_program(small: dict[str, P
     asked = _taught(plan, polyqa.load("rac"), teacher, models, {}).teacher_lm
     assert (asked.model, asked.kwargs["api_base"]) == ("openai/large", "http://127.0.0.1:2/v1")
     assert "seed" not in asked.kwargs
+
+
+def test_long_names_and_ids_and_the_threshold_of_a_step_are_kept(tmp_path: Path) -> None:
+    train = polyqa.Questions([replace(TRAIN[0], id="x" * 600)], name="folder/" * 100)
+    dev = [replace(DEV[0], id="y" * 600)]
+    step = Recipe(name="own", optimizer="own-runs", threshold=0.125)
+    chain = Recipe(name="chained", optimizer="chain", steps=(step,))
+    made = polyqa.compile("rac", recipe=chain, sets=polyqa.Sets(train=train, dev=dev), out=tmp_path / "made")
+    card = read_artifact(tmp_path / "made").card
+    assert card.train.source == ("folder/" * 100)[:500]
+    assert card.threshold == 0.125
+    assert "a run becomes a demo from 0.125 on" in (made.path / "README.md").read_text()
+    assert read_scores(read_artifact(tmp_path / "made")).dev.ids == ["y" * 600]

@@ -111,6 +111,8 @@ def test_what_was_pulled_can_be_pushed_again_with_one_front(hub: Hub) -> None:
     readme = hub.files("model", "tester/again")["README.md"]
     assert "license" not in front(readme), "nobody said so"
     assert readme.count(b"\nlibrary_name:") == 1
+    assert readme.count(b"`polyqa pull ") == 1
+    assert b"`polyqa pull tester/again` gets this compiled program." in readme
 
 
 RECORDS = list(json.loads(questions_path("dev").read_text())["dev"].items())[:4]
@@ -179,6 +181,13 @@ def test_nothing_is_overwritten_unless_it_was_pulled(hub: Hub, tmp_path: Path) -
     assert "is no folder" in told(lambda: polyqa.pull(REPO, "link", overwrite=True))
     assert Path("rac/thesis.tex").read_text() == "mine"
     assert "no folder to make" in told(lambda: polyqa.pull(REPO, ".", overwrite=True))
+    own = copied(tmp_path / "own")
+    (own / "report.html").unlink()
+    (own / "replies.jsonl.gz").unlink()
+    assert "own has no hub.json: it was not pulled" in told(lambda: polyqa.pull(REPO, "own", overwrite=True))
+    assert sorted(path.name for path in own.iterdir()) == NAMES
+    Path("empty").mkdir()
+    assert polyqa.pull(REPO, "empty", overwrite=True).path == Path("empty")
 
 
 def test_a_pull_that_is_killed_leaves_nothing_to_the_next_one(hub: Hub, tmp_path: Path) -> None:

@@ -161,3 +161,28 @@ def test_a_shipped_artifact_holds_by_the_replies_of_its_language_model(tmp_path:
     assert checked.run.failed == 0
     assert checked.gain.low > 0
     assert "nothing that its card names has changed" in checked.verdict
+
+
+def test_the_folder_of_a_run_names_what_runs(artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    card = json.loads((artifact / "card.json").read_text())
+    (artifact / "card.json").write_text(json.dumps({**card, "helper_lm": "openai/helper"}))
+    assert "helper was openai/helper" in recheck(artifact, OWN["test"]).changed
+    assert [path.name for path in Path("runs").iterdir() if "helper" in path.name] == []
+
+
+def test_a_metric_or_scores_that_are_not_known_cost_no_run(artifact: Path, tmp_path: Path) -> None:
+    def told() -> str:
+        with pytest.raises(PolyqaError) as refused:
+            recheck(artifact, OWN["test"], folder=tmp_path / "none")
+        assert not (tmp_path / "none").exists()
+        return str(refused.value)
+
+    kept = json.loads((artifact / "scores.json").read_text())
+    scores = {side: {"other": [0.0] * 8} for side in ("before", "after")}
+    (artifact / "scores.json").write_text(json.dumps({"test": {**kept["test"], **scores}}))
+    assert "scores.json has no disambig_f1. Remove it; the card's figures stay." in told()
+    card = json.loads((artifact / "card.json").read_text())
+    card["test_gain"]["metric"] = "bleu"
+    (artifact / "card.json").write_text(json.dumps(card))
+    assert "its card reports 'bleu', which this version of polyqa does not measure" in told()

@@ -34,12 +34,13 @@ class Shown:
     def __init__(self, program: dspy.Module, question: str) -> None:
         self._program = program
         self._question = question
-        self.count: int = getattr(program, "passages", _SHOWN)
+        count = getattr(program, "passages", None)
+        self.count: int = count if isinstance(count, int) else _SHOWN
 
     @cached_property
     def retrieved(self) -> list[Passage]:
         """All passages that the program retrieves, for predictors that see one at a time."""
-        return self._find("retrieve")
+        return as_passages(self._find("retrieve"))
 
     @property
     def passages(self) -> list[Passage]:
@@ -49,7 +50,7 @@ class Shown:
     @cached_property
     def shortlist(self) -> list[Passage]:
         """The passages from which ``count`` are chosen."""
-        return self._find("shortlisted")
+        return as_passages(self._find("shortlisted"))
 
     @cached_property
     def candidates(self) -> list[Interpretation]:
@@ -64,6 +65,15 @@ class Shown:
     def _find(self, method: str, *given: Any) -> Any:
         find = getattr(self._program, method, None)
         return [] if find is None else find(self._question, *given)
+
+
+def as_passages(found: Any) -> list[Passage]:
+    """Return what a program of a user's own retrieves, which may be texts, or DSPy's prediction of ``passages``."""
+    listed = found.passages if isinstance(found, dspy.Prediction) else found
+    return [
+        one if isinstance(one, Passage) else Passage(pid=str(number), text=str(one))
+        for number, one in enumerate(listed, 1)
+    ]
 
 
 def held_readings(question: Question, passages: Sequence[Passage]) -> list[Held]:

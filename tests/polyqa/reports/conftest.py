@@ -42,7 +42,7 @@ def runs(text: str, gain: float) -> tuple[Run, Run]:
 
 
 def trials(text: str, many: int) -> list[Trial]:
-    """Return a tree: the first, candidates on train and held out, of which the second is kept, and the last."""
+    """Return a tree: the first, candidates on train and dev, of which the second is kept, and the last."""
     tried = [
         Trial(
             number=1 + at,
@@ -52,7 +52,7 @@ def trials(text: str, many: int) -> list[Trial]:
             instructions={"extract": f"Do this, {text}, {at}."},
             score=0.30 + at / 500,
             n=24 if at else 8,
-            on="train" if at % 3 else "held-out",
+            on="train" if at % 3 else "dev",
             calls=20 + 9 * at,
             kept=at == 1,
             note=f"so {text}",

@@ -32,7 +32,9 @@ def page(text: str, n: int = 24) -> str:
     adapted = SimpleNamespace(
         test_runs=(run("before", 0.2, 0.5), run("after", 0.6, 0.1)),
         measure="disambig_f1",
-        made=SimpleNamespace(card=SimpleNamespace(name="bridges (rac)"), path=Path("compiled/my bridges")),
+        made=SimpleNamespace(
+            card=SimpleNamespace(name="bridges (rac)", lm="local/qwen"), path=Path("compiled/my bridges")
+        ),
         counts=object(),
         questions=[question(text), question("plain", ["blue"])],
         ambiguous=[question(text, ["blue", "green"])],
@@ -70,7 +72,7 @@ def test_it_tells_what_changed() -> None:
         "## Still wrong: 1 held-out question with no right short answer",
         "| Tay Bridge | Tay Bridge (1878), When did it open |",
         "3. Ask the adapted program:",
-        "polyqa ask 'What colour is When did it open?' --program 'compiled/my bridges'",
+        "polyqa ask 'What colour is When did it open?' --program 'compiled/my bridges' --lm local/qwen",
     ):
         assert line in text.splitlines()
 

@@ -38,8 +38,8 @@ def test_instructions_that_a_language_model_wrote_are_printed() -> None:
 def test_an_artifact_elsewhere_is_loaded_by_the_path_that_was_given(tmp_path: Path) -> None:
     assert told("mine/oc") == [
         'program = polyqa.load("mine/oc")',
-        '`polyqa show mine/oc` prints its prompts, `polyqa ask "…" --program mine/oc --show-prompts` which demos a '
-        "question gets, `polyqa show rac mine/oc` all that compiling changed.",
+        '`polyqa show mine/oc` prints its prompts, `polyqa ask "…" --program mine/oc --lm local/qwen2.5-coder-1.5b '
+        "--show-prompts` which demos a question gets, `polyqa show rac mine/oc` all that compiling changed.",
     ]
     load, show = told(tmp_path / "two words")
     assert load == f'program = polyqa.load("{tmp_path}/two words")'
@@ -64,3 +64,8 @@ def test_names_are_told_only_where_they_are_found(monkeypatch: pytest.MonkeyPatc
     assert told("compiled/rac")[0] == 'program = polyqa.load("compiled/rac")'
     monkeypatch.chdir("/")
     assert told("rac")[0] == 'program = polyqa.load("./rac")'
+
+
+def test_the_language_model_that_is_asked_anyway_is_not_named() -> None:
+    card = read_artifact("rac-homonyms-local").card.model_copy(update={"lm": "polyqa/extractive"})
+    assert "--program mine/oc --show-prompts`" in artifact_readme(card, {}, "mine/oc")
