@@ -242,7 +242,8 @@ class ColBERTIndex(Shared, Ranks):
 
     def vectors(self, encoder_name: str) -> Rows | None:
         """Return the stored sentence vectors, shape (positions, dimensions), if they are of this encoder."""
-        return self._stored_vectors if self.manifest.encoder == encoder_name else None
+        same = self.manifest.encoder in (encoder_name, str(Path(encoder_name).absolute()))
+        return self._stored_vectors if same else None
 
     @cached_property
     def _stored_vectors(self) -> Rows:

@@ -227,8 +227,8 @@ def test_a_sentence_that_claims_both_keeps_both() -> None:
         (  # a date is no number of a list, where it stands or behind
             "14. März 1879 by James Cameron.\n7. Juli 1954 by Jean Negulesco.\n1. FC Köln played.",
             NEGULESCO,
-            f"14. März 1879 by James Cameron.\n1. FC Köln played.\n\n{LESS_CERTAIN} Titanic (1953 film): 7. Juli 1954 by "
-            "Jean Negulesco.",
+            "14. März 1879 by James Cameron.\n1. FC Köln played.\n\n"
+            f"{LESS_CERTAIN} Titanic (1953 film): 7. Juli 1954 by Jean Negulesco.",
         ),
         (  # an answer without the sure reading gets it
             "Jean Negulesco directed it.",
