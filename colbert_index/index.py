@@ -1,6 +1,5 @@
 """The handle of an index: open, search, look inside."""
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.base.copies import Shared
+from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import render, shortened
 from polyqa.base.text import well_formed
@@ -50,7 +50,7 @@ from .versions import hold, version_in_force, versions
 
 _QUERIES = 1_000
 """How many queries' token vectors are kept: 16 kB each."""
-_CORES = os.cpu_count() or 1
+_CORES = len(usable_cores())
 _SCORING = threading.BoundedSemaphore(_CORES)
 """Held while passages are scored: more threads than cores take the cache and the cores from each other."""
 
