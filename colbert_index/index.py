@@ -226,10 +226,6 @@ class ColBERTIndex(Shared, Ranks):
     def _position_of(self) -> Mapping[str, int]:
         return {passage.pid: i for i, passage in enumerate(self.positions) if passage is not None}
 
-    def first_passage(self) -> Passage:
-        """Return the first passage."""
-        return next(passage for passage in self.positions if passage is not None)
-
     def may_find(self, pid: str) -> bool:
         """Return whether a passage of the index fulfils the condition, if there is one."""
         return self._allowed is None or bool(self._allowed[self._position_of[pid]])

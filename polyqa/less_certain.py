@@ -190,7 +190,8 @@ class _LongAnswer:
         said += self.forgotten(staying, sure, said)
         opened = self.opened and sum(bool(part.tells) for part in said) > 1
         main = " ".join(filter(None, [self._opening(staying) if opened else "", _joined(said, self.numbered)]))
-        behind += [self._evidence(at) for at in doubted if at not in untold and not self._tell(at)]
+        told = set(untold).union(*(part.tells for part in self.parts))
+        behind += [self._evidence(at) for at in doubted if at not in told]
         return main, [one for one in dict.fromkeys(behind) if one and one not in main]
 
     def forgotten(
@@ -211,9 +212,6 @@ class _LongAnswer:
                 text = self._evidence(place) or ("" if said else statement(self.readings[place]))
                 added += [_Part(gap, text, self._tells(text))] * bool(text)
         return added
-
-    def _tell(self, place: int) -> bool:
-        return any(place in part.tells for part in self.parts)
 
     def _passage(self, tells: Collection[int]) -> PromptPassage | None:
         """Return the passage of the first reading that a sentence tells."""
