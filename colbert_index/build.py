@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from polyqa.base.errors import PolyqaError
 from polyqa.models import Encoder
 
-from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, resolve_checkpoint
+from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, model_name, resolve_checkpoint
 from .corpus import CorpusSource, read_corpus
 from .files import parts_of, tokens_of, write_checksums, write_manifest
 from .filters import ColumnKinds
@@ -97,7 +97,7 @@ def build_index(
     weights_hash = checkpoint_hash(location)
     lengths = LengthCheck(location, settings.doc_maxlen)
     with new_version(target) as work, stages(progress) as bars:
-        part = Part(work, location, settings, encoder.name if encoder else None)
+        part = Part(work, location, settings, model_name(encoder.name) if encoder else None)
         if passages is not None:
             forget_shards(target.resolve())
             write_part(part, passages, bars, encoder)
@@ -114,7 +114,7 @@ def build_index(
             checkpoint_hash=weights_hash,
             settings=settings,
             fingerprint=content_hash,
-            encoder=encoder.name if encoder else None,
+            encoder=part.encoder,
             colbert_ai=version("colbert-ai"),
             shards=shards,
             columns=columns,

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
+from polyqa.models import EMBEDDED_ENCODER
 from polyqa.models.compact import colbert_weights_path, minilm_path, read_compact
 
 from .multi_vector import checkpoint_files, is_multi_vector, no_safetensors, read_json, require_loadable
@@ -24,7 +25,15 @@ _FILES = ["*.json", "*.safetensors", "*.txt", "*.model", "artifact.*"]
 
 def checkpoint_name(name: str) -> str:
     """Return the name that an index keeps of its checkpoint: ``embedded`` is short for the embedded one's."""
-    return EMBEDDED_CHECKPOINT if name == "embedded" else name
+    return EMBEDDED_CHECKPOINT if name == "embedded" else model_name(name)
+
+
+def model_name(name: str) -> str:
+    """Return the name that an index keeps of a model: of a folder its whole path, which is right in every other."""
+    if name in (EMBEDDED_CHECKPOINT, EMBEDDED_ENCODER):
+        return name
+    folder = Path(name).expanduser()
+    return str(folder.absolute()) if folder.is_dir() else name
 
 
 def resolve_checkpoint(name: str) -> str:

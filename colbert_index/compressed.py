@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .files import read_part
+from polyqa.base.errors import PolyqaError
+
+from .files import LARGEST, read_part
 from .kernel import Asked, IndexArrays, kernel, pointer
 from .settings import SearchSettings
 
@@ -118,6 +120,8 @@ class CompressedVectors:
         allowed, least = selection or Selection(None, k)
         if allowed is not None and allowed.shape != (len(self),):
             raise ValueError(f"expected a choice of {len(self)} passages, got an array of shape {allowed.shape}")
+        if not np.abs(query).max(initial=0) <= LARGEST:
+            raise PolyqaError("The model of the index makes no vectors of this question (not a number); use another.")
         mask = None if allowed is None else pointer(allowed, np.bool_)
         numbers = (len(query), settings.ncells, candidates, documents, min(k, len(self)), least)
         asked = Asked(*numbers, pointer(query, np.float32), mask)

@@ -29,6 +29,8 @@ PASSAGES = "passages.jsonl"
 VECTORS = "vectors.npy"
 BM25 = "bm25"
 SHARDS = "shards"
+LARGEST = 1e6
+"""What a number of a vector may be at most: sums that overflow are no numbers, which compiled code cannot sort."""
 _METADATA = "metadata.json"
 _COLBERT_FILES = ("centroids.pt", "buckets.pt", "avg_residual.pt", "ivf.pid.pt", "plan.json")
 BM25_FILES = (
@@ -234,6 +236,8 @@ def _require_part(folder: Path, positions: int) -> int:
         nbits, dim = metadata["config"]["nbits"], centroids.shape[1]
         if (len(cutoffs), len(weights)) != (2**nbits - 1, 2**nbits) or dim * nbits % 8:
             raise IndexFaultError(f"{where} its codec does not fit its settings. Build it again.")
+        if not all(float(part.abs().max()) <= LARGEST for part in (centroids, weights)):
+            raise IndexFaultError(f"{where} its codec holds no numbers, or huge ones. Build it again.")
         for chunk in range(metadata["num_chunks"]):
             names = (f"doclens.{chunk}.json", f"{chunk}.metadata.json", f"{chunk}.codes.pt", f"{chunk}.residuals.pt")
             doclens, described, codes, residuals = (read_part(folder / name) for name in names)

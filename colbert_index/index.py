@@ -1,6 +1,5 @@
 """The handle of an index: open, search, look inside."""
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.base.copies import Shared
+from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import render, shortened
 from polyqa.base.text import well_formed
@@ -50,7 +50,7 @@ from .versions import hold, version_in_force, versions
 
 _QUERIES = 1_000
 """How many queries' token vectors are kept: 16 kB each."""
-_CORES = os.cpu_count() or 1
+_CORES = len(usable_cores())
 _SCORING = threading.BoundedSemaphore(_CORES)
 """Held while passages are scored: more threads than cores take the cache and the cores from each other."""
 
@@ -226,10 +226,6 @@ class ColBERTIndex(Shared, Ranks):
     def _position_of(self) -> Mapping[str, int]:
         return {passage.pid: i for i, passage in enumerate(self.positions) if passage is not None}
 
-    def first_passage(self) -> Passage:
-        """Return the first passage."""
-        return next(passage for passage in self.positions if passage is not None)
-
     def may_find(self, pid: str) -> bool:
         """Return whether a passage of the index fulfils the condition, if there is one."""
         return self._allowed is None or bool(self._allowed[self._position_of[pid]])
@@ -242,7 +238,8 @@ class ColBERTIndex(Shared, Ranks):
 
     def vectors(self, encoder_name: str) -> Rows | None:
         """Return the stored sentence vectors, shape (positions, dimensions), if they are of this encoder."""
-        return self._stored_vectors if self.manifest.encoder == encoder_name else None
+        same = self.manifest.encoder in (encoder_name, str(Path(encoder_name).absolute()))
+        return self._stored_vectors if same else None
 
     @cached_property
     def _stored_vectors(self) -> Rows:

@@ -41,11 +41,6 @@ Ranking = list[tuple[Passage, float]]
 """Passages as their retriever keeps them, best first, each with the score that it has for a query."""
 
 
-def scored(rankings: Sequence[Ranking]) -> list[list[Passage]]:
-    """Return the passages of each ranking, each with its score."""
-    return [[passage.with_score(score) for passage, score in ranking] for ranking in rankings]
-
-
 def ranked(retriever: Retriever, queries: Sequence[str], k: int) -> list[Ranking]:
     """Return what a retriever finds for each query, without copies if it `Ranks`."""
     if isinstance(retriever, Ranks):
@@ -121,7 +116,8 @@ class Ranks(Retriever):
 
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Return per query at most ``k`` passages, best first, each with its score."""
-        return scored(self.rank_many(queries, k))
+        rankings = self.rank_many(queries, k)
+        return [[passage.with_score(score) for passage, score in ranking] for ranking in rankings]
 
 
 class MergedRetriever(Ranks):

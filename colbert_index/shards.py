@@ -156,11 +156,6 @@ def build_shard(part: Part, bars: Stages = Stages(), encoder: Encoder | None = N
     return len(passages)
 
 
-def shard_builder() -> Callable[[Part], int]:
-    """Return `build_shard`; called in every worker of a cluster."""
-    return build_shard
-
-
 @dataclass(frozen=True)
 class Spool:
     """The files of the shards, to which the passages of the corpus are dealt in turn.

@@ -21,6 +21,7 @@ from .store import checkpoint_home
 
 _FILE = "trusted.json"
 _NAMED = TypeAdapter(dict[str, str])
+_ENCODER = "encoder:"  # before the name of one: a model may be a checkpoint, too, and has a hash as that
 
 
 def trust(manifest: Manifest) -> list[str]:
@@ -35,7 +36,7 @@ def trust(manifest: Manifest) -> list[str]:
         path = checkpoint_home() / _FILE
         with locked(path.with_name(f".{_FILE}.lock"), path):
             write_atomically(path, json.dumps({**_trusted(), **foreign}, indent=1) + "\n")
-    return list(foreign)
+    return list(dict.fromkeys(key.removeprefix(_ENCODER) for key in foreign))
 
 
 def trusted_checkpoint(manifest: Manifest, index: Path) -> str:
@@ -50,23 +51,25 @@ def trusted_checkpoint(manifest: Manifest, index: Path) -> str:
 def trusted_encoder(manifest: Manifest, index: Path) -> str:
     """Return the name of the encoder whose vectors an index holds; for errors see `trusted_checkpoint`."""
     name = str(manifest.encoder)
-    _require_trusted(manifest, name, index)
+    _require_trusted(manifest, _ENCODER + name, index)
     return name
 
 
 def _foreign_models(manifest: Manifest) -> dict[str, str]:
     """Return the models that are not polyqa's own, each with the hash that it must have; an encoder has none."""
-    named = {manifest.checkpoint: manifest.checkpoint_hash, manifest.encoder: ""}
-    shipped = {EMBEDDED_CHECKPOINT, EMBEDDED_ENCODER}
-    return {name: hashed for name, hashed in named.items() if name is not None and name not in shipped}
+    named = {manifest.checkpoint: manifest.checkpoint_hash}
+    if manifest.encoder is not None:
+        named[_ENCODER + manifest.encoder] = ""
+    shipped = (EMBEDDED_CHECKPOINT, _ENCODER + EMBEDDED_ENCODER)
+    return {key: hashed for key, hashed in named.items() if key not in shipped}
 
 
-def _require_trusted(manifest: Manifest, name: str, index: Path) -> None:
-    wanted = _foreign_models(manifest).get(name)
-    if wanted is not None and _trusted().get(name) != wanted:
+def _require_trusted(manifest: Manifest, key: str, index: Path) -> None:
+    wanted = _foreign_models(manifest).get(key)
+    if wanted is not None and _trusted().get(key) != wanted:
         raise PolyqaError(
-            f"The index at {index} wants the model {name!r:.200}, which is not polyqa's own. If you know whose it is, "
-            f"say so with `polyqa index info {index} --trust`."
+            f"The index at {index} wants the model {key.removeprefix(_ENCODER)!r:.200}, which is not polyqa's own. If "
+            f"you know whose it is, say so with `polyqa index info {index} --trust`."
         )
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.html import shortened
 from polyqa.base.values import MetadataValue, Passage
 from polyqa.models import Encoder
 
@@ -128,6 +129,7 @@ def replace_metadata(index: ColBERTIndex, metadata: Mapping[str, Mapping[str, Me
 
     A handle opened before goes on serving the old content.
     """
+    _require_all_passages(index)
     changes = {}
     for number, before in enumerate(index.positions_of_parts):
         positions = [
@@ -143,6 +145,7 @@ def replace_metadata(index: ColBERTIndex, metadata: Mapping[str, Mapping[str, Me
 
 def _changed(index: ColBERTIndex, gone: set[str], new: Sequence[Passage]) -> ColBERTIndex:
     """Remove passages by their ids, and add others to the smallest part."""
+    _require_all_passages(index)
     location = trusted_checkpoint(index.manifest, index.path)
     added = _Added.of(index, location, new) if new else None
     parts = index.positions_of_parts
@@ -155,6 +158,15 @@ def _changed(index: ColBERTIndex, gone: set[str], new: Sequence[Passage]) -> Col
             change = partial(_write, index, location, left, here, emptied=left != before)
             changes[number] = _Change([*left, *new] if here is not None else left, change)
     return _rewrite(index, changes)
+
+
+def _require_all_passages(index: ColBERTIndex) -> None:
+    """Refuse a filtered handle: the new one would find what it leaves out."""
+    if index.condition is not None:
+        raise PolyqaError(
+            f"This handle of the index {index.name} leaves passages out ({shortened(index.condition, 80)}); open the "
+            "index without a condition to change it."
+        )
 
 
 @dataclass(frozen=True)
@@ -194,8 +206,8 @@ def _write(
         indexer = make_indexer(work, location, index.settings, count, chunks + (added is not None), average)
         indexer.num_partitions = len(read_part(work / "centroids.pt"))
         if added is not None:
-            with indexer.saver.thread():
-                indexer.saver.save_chunk(chunks, len(left), added.tokens, added.lengths)
+            packed = indexer.saver.load_codec().compress(added.tokens)  # not in its thread, see `write_vectors`
+            indexer.saver._write_chunk_to_disk(chunks, len(left), packed, added.lengths)
         indexer.finalize()
     if added is not None and added.sentences is not None:
         whole = np.concatenate([np.load(work / VECTORS, mmap_mode="r"), added.sentences])

@@ -25,7 +25,9 @@ from polyqa.metrics.text import (
 from polyqa.programs.citation import unmarked
 from polyqa.reports.marks import sentence_of
 
-_NUMBER = re.compile(r"\W*(?:no\.?|number|option|the)?\s*(\d{1,2})(?:st|nd|rd|th)?\W*(?:one\W*)?", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"\W*(?:no\.?|number|option|the)?\s*(\d{1,2})(?:st|nd|rd|th)?\W*(?:one\W*)?(?:please\W*)?", re.IGNORECASE
+)
 _DENIES = re.compile(r"\b(?:not|no|neither|nor|except|but|without|other than)\b|n['’]t\b", re.IGNORECASE)
 _OPENINGS = ("Which ", "What do you mean")
 _LINE = re.compile(r"\d{1,2}\. (\S.*)")
@@ -59,9 +61,9 @@ class Clarification:
 
         What follows it in a paragraph of its own, such as how a word was read, is no choice.
         """
-        about, gap, listed = text.partition("?\n\n")
+        about, gap, listed = text.replace("\r\n", "\n").partition("?\n\n")
         lines = [_LINE.fullmatch(line) for line in listed.partition("\n\n")[0].strip().split("\n")]
-        if not gap or not about.startswith(_OPENINGS) or not all(lines):
+        if not gap or not about.startswith(_OPENINGS) or not all(lines) or len(lines) < 2:
             return None
         choices = tuple(line[1] for line in lines if line)
         return cls(about, choices, tuple(range(len(choices))))
@@ -115,9 +117,9 @@ def choice_of(reply: str, asked: Clarification, readings: Sequence[Interpretatio
     exact = [choice.casefold() for choice in asked.choices]
     if reply.strip().casefold() in exact:
         return asked.readings[exact.index(reply.strip().casefold())]
-    if number := _NUMBER.fullmatch(reply.strip()):
-        at = int(number[1]) - 1
-        return asked.readings[at] if 0 <= at < len(asked.choices) else None
+    number = _NUMBER.fullmatch(reply.strip())
+    if number and 1 <= int(number[1]) <= len(asked.choices):  # any other may be a word of a choice: "Apollo 13"
+        return asked.readings[int(number[1]) - 1]
     if _DENIES.search(reply):
         return None
     said = [word for word in map(str.lower, words(reply)) if word not in ("the", "one", "please")]

@@ -37,7 +37,7 @@ from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_teacher
 from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
 from polyqa.programs import PROGRAMS
-from polyqa.programs.registry import needs_index
+from polyqa.programs.registry import registered
 from polyqa.reports.compilation import compilation_report
 from polyqa.reports.readme import artifact_readme
 
@@ -206,7 +206,7 @@ def compile(
             name=out.name,
             program=program,
             settings={**program_settings, "preset": student.preset},
-            reranker=loading_settings.get("reranker") if needs_index(program) else None,
+            reranker=loading_settings.get("reranker") if "index" in registered(program).needs else None,
             encoder=getattr(encoder, "name", encoder),
             test_gain=_gain(*test_runs, measure, cards["test"]) if test_runs else None,
             teacher=teacher.program,

@@ -15,7 +15,7 @@ from polyqa.evaluation.prices import price_of
 from polyqa.evaluation.tokens import Tokenizer, tokenizer
 from polyqa.lm.assigned import give_helper
 from polyqa.lm.recorder import Call, recording
-from polyqa.programs.registry import depth, most_calls
+from polyqa.programs.registry import limits_of
 
 from .asking import check_question, ready_program
 from .language_models import check_name, language_model
@@ -181,6 +181,7 @@ def cost(
     own = _without_lms(rehearsed)
     calls = [_calls_of(rehearsed, text) for text in texts]
     taken = [[_taken(call, own.get(call.predictor, lm), counting) for call in one] for one in calls]
+    limits = limits_of(ready)
     return Cost(
         program=name,
         lm=lm,
@@ -191,8 +192,8 @@ def cost(
         input_tokens=Spread.of([sum(call.input_tokens for call in one) for one in taken]),
         output_tokens=Spread.of([sum(call.output_tokens for call in one) for one in taken]),
         dollars=_spread_of_dollars(taken),
-        depth=depth(ready),
-        most_calls=most_calls(ready),
+        depth=limits and limits.depth,
+        most_calls=limits and limits.calls,
         steps=_steps([call for one in taken for call in one], len(texts)),
     )
 

@@ -108,6 +108,8 @@ class _LongAnswer:
         self.question, self.less, self.readings = question, less, readings
         self.passages = list(map(as_evidence, passages))
         self.marked = has_marks(text, self.passages)
+        numbers = [int(number) for number in _NUMBERED.findall(text)]  # "14. März 1879" is no item
+        self.numbered = len(numbers) > 1 and numbers == [*range(1, len(numbers) + 1)]
         self.cited = {one.pid: tidy(PromptPassage(at, one.title, one.text)) for at, one in enumerate(self.passages, 1)}
         parts = list(_sentences(text))
         self.opened = bool(parts and _OPENING.match(parts[0][1]))  # it names titles, and is made anew
@@ -178,7 +180,7 @@ class _LongAnswer:
             if moving:
                 moved = passage or moved
                 if not going:
-                    text = _ITEM.sub("", part.text)
+                    text = _ITEM.sub("", part.text) if self.numbered or not part.text[:1].isdigit() else part.text
                     behind.append(_with_title(text, passage) if passage and passage is not titled else text)
                     titled = passage or titled
             else:  # what it points to, or the title that it stood behind, may have gone
@@ -187,8 +189,9 @@ class _LongAnswer:
                 moved = None
         said += self.forgotten(staying, sure, said)
         opened = self.opened and sum(bool(part.tells) for part in said) > 1
-        main = " ".join(filter(None, [self._opening(staying) if opened else "", _joined(said)]))
-        behind += [self._evidence(at) for at in doubted if at not in untold and not self._tell(at)]
+        main = " ".join(filter(None, [self._opening(staying) if opened else "", _joined(said, self.numbered)]))
+        told = set(untold).union(*(part.tells for part in self.parts))
+        behind += [self._evidence(at) for at in doubted if at not in told]
         return main, [one for one in dict.fromkeys(behind) if one and one not in main]
 
     def forgotten(
@@ -209,9 +212,6 @@ class _LongAnswer:
                 text = self._evidence(place) or ("" if said else statement(self.readings[place]))
                 added += [_Part(gap, text, self._tells(text))] * bool(text)
         return added
-
-    def _tell(self, place: int) -> bool:
-        return any(place in part.tells for part in self.parts)
 
     def _passage(self, tells: Collection[int]) -> PromptPassage | None:
         """Return the passage of the first reading that a sentence tells."""
@@ -267,8 +267,8 @@ def _sentences(text: str) -> Iterator[tuple[str, str]]:
         yield gap, text[start:end]
 
 
-def _joined(parts: Sequence[_Part]) -> str:
+def _joined(parts: Sequence[_Part], numbered: bool) -> str:
     """Return sentences as a text; the items of a numbered list are numbered anew."""
     text = "".join(part.gap * (at > 0) + part.text for at, part in enumerate(parts))
     numbers = count(1)
-    return _NUMBERED.sub(lambda _: str(next(numbers)), text)
+    return _NUMBERED.sub(lambda _: str(next(numbers)), text) if numbered else text

@@ -31,7 +31,7 @@ from polyqa.lm.assigned import give_helper, own_lms
 from polyqa.metrics.gold import Question
 from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, SpanReader, Task
 from polyqa.programs.knn import KNNPredict
-from polyqa.programs.registry import PROGRAMS, needs_index, needs_questions, needs_reader, program_class
+from polyqa.programs.registry import PROGRAMS, needs_questions, program_class, registered
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
 from .language_models import LOCAL, Models, embedded_engine, language_model, shared_encoder, shared_reader
@@ -128,7 +128,7 @@ def load(
         name, checked = artifact.card.program, _checked_card(artifact)
         _check_parts(artifact, own_encoder, reranker, strict)
         reranker = reranker or artifact.card.reranker
-        if needs_index(name):
+        if "index" in registered(name).needs:
             card, own = artifact.card.index, _compiled_index(artifact, index, strict)
             given = where is not None or own.condition is not None
             if not given and card is not None and card.fingerprint == own.fingerprint:
@@ -211,7 +211,7 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
                 index.warm_up()
                 reranker = getattr(program, "reranker", None)
                 if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
-                    reranker.score([_ANYTHING], [index.first_passage()])
+                    reranker.score([_ANYTHING], [next(filter(None, index.positions))])
     for model in (lm, *own_lms(program).values()):
         engine = getattr(model, "engine", None)  # a `dspy.BaseLM` has none; that of a recording has the model behind it
         server = getattr(getattr(engine, "lm", model), "server", None)
@@ -294,17 +294,18 @@ def _assemble(
 ) -> dspy.Module:
     """Return an uncompiled program; no index is opened for one that searches none."""
     parts: list[Any] = []
-    if where is not None and not needs_index(program):
+    needs = registered(program).needs
+    if where is not None and "index" not in needs:
         raise PolyqaError(f"{program} searches no index: leave out the condition (where).")
-    if needs_index(program):
+    if "index" in needs:
         opened = open_index(index) if where is None else open_index(index).where(where)
         parts = [FusedRetriever([opened, opened.bm25]), _make_reranker(reranker, encoder, opened)]
         if needs_questions(program, settings):
             database = QuestionDatabase(questions or questions_path(opened), encoder=encoder, index=opened)
             parts.append(QuestionRetriever(database, opened))
-        if needs_reader(program):
+        if "reader" in needs:
             parts.append(shared_reader())
-    return _constructed(program, parts, encoder, settings, shared_reader() if needs_index(program) else None)
+    return _constructed(program, parts, encoder, settings, shared_reader() if "index" in needs else None)
 
 
 def _constructed(
@@ -336,8 +337,9 @@ def _load_demos(program: dspy.Module, path: Path) -> None:
 def check_artifact(artifact: Artifact) -> None:
     """Check an artifact as `load` does, with the same errors, but open no index and load no model."""
     card, settings = artifact.card, _checked_card(artifact)
-    count = 2 + needs_questions(card.program, settings) + needs_reader(card.program)
-    parts = [SimpleNamespace()] * count if needs_index(card.program) else []  # nothing is asked of them
+    needs = registered(card.program).needs
+    count = 2 + needs_questions(card.program, settings) + ("reader" in needs)
+    parts = [SimpleNamespace()] * count if "index" in needs else []  # nothing is asked of them
     _restore(_constructed(card.program, parts, SimpleNamespace(name=card.encoder), settings), artifact)
 
 

@@ -1,12 +1,12 @@
 """Starts the server: who may ask, how much at once, threads bounded, a stop that finishes what runs."""
 
-import os
 import re
 import socket
 from collections.abc import Callable
 
 import dspy
 
+from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
 from polyqa.lm.reply_cache import bound_cache
 from polyqa.lm.servers import TIMEOUT
@@ -61,7 +61,7 @@ def limits_of(lm: dspy.LM, at_once: int | None = None, seconds: float | None = N
     """
     patience = getattr(lm, "timeout", None) or 0
     seconds = seconds or (patience if patience > TIMEOUT else WebLimits.seconds)
-    return WebLimits(at_once or (_cores() if lm.model == MODEL_NAME else _REMOTE_AT_ONCE), seconds=seconds)
+    return WebLimits(at_once or (len(usable_cores()) if lm.model == MODEL_NAME else _REMOTE_AT_ONCE), seconds=seconds)
 
 
 def serve(
@@ -91,7 +91,7 @@ def _bound_threads(at_once: int) -> None:
     import torch
     from threadpoolctl import threadpool_limits
 
-    threads = max(1, _cores() // at_once)
+    threads = max(1, len(usable_cores()) // at_once)
     torch.set_num_threads(threads)
     threadpool_limits(threads)
 
@@ -104,7 +104,3 @@ def _listening(host: str, port: int) -> socket.socket:
         raise PolyqaError(
             f"Cannot listen on {host}, port {port}: {error.strerror or error}. Choose another --port."
         ) from None
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -234,8 +234,9 @@ class RetrievingProgram(Program):
         named = {*content_words(question)} & {word for _, document in apart for word in content_words(document)}
         if not sections or named or len(best) >= _TOGETHER:
             return best
-        others = rerank_found(self.reranker, question, candidates, len(candidates))[len(best) :]
-        return [*best, *(one for one in others if _apart(one)[0] in sections)][:_TOGETHER]
+        pids = {passage.pid for passage in best}
+        others = [one for one in candidates if one.pid not in pids and _apart(one)[0] in sections]
+        return [*best, *rerank_found(self.reranker, question, others, _TOGETHER - len(best))]
 
 
 def _apart(passage: Passage) -> tuple[str, str]:

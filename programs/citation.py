@@ -39,7 +39,7 @@ def cite(interpretations: Sequence[Interpretation], passages: Sequence[Passage])
     """
     cited = []
     for interpretation in interpretations:
-        number = re.search(r"\d+", interpretation.pid or "")
+        number = re.search(r"\d{1,9}", interpretation.pid or "")
         position = int(number[0]) - 1 if number else -1
         named = passages[position] if 0 <= position < len(passages) else None
         sources = holding(passages, interpretation.answer)

@@ -1,6 +1,7 @@
 """CRAG: corrective retrieval-augmented generation (Yan et al., 2024, https://arxiv.org/abs/2401.15884)."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Unpack
 
 import dspy
@@ -65,10 +66,6 @@ class CRAG(GroundedProgram):
         """A grade for each passage at once, a second search, and the answer."""
         return CallLimits(calls=self.most_passages + 1 + self.answering_calls, depth=2 + self.answering_calls)
 
-    def refine(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """Return the passages with nothing but their relevant strips; see `refine_passages`."""
-        return refine_passages(self.reranker, question, passages, keep=self.strips)
-
     def search_again(self, query: str, graded: Sequence[Passage]) -> list[Passage]:
         """Return the K passages nearest to a rewritten query, those graded already left out."""
         known = {passage.pid for passage in graded}
@@ -79,12 +76,12 @@ class CRAG(GroundedProgram):
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
+        refine = partial(refine_passages, self.reranker, question, keep=self.strips)
         graded = yield from work(self.retrieve, question)
         # Refined before it is known whether it is needed: the strips are encoded while the grades are awaited.
         replies, refined = yield from ask_while(
             [(self.grade, {"question": question, "passage": passage.render()}) for passage in graded],
-            self.refine,
-            question,
+            refine,
             graded,
         )
         grades = [Grade(reply.grade) for reply in replies]
@@ -96,7 +93,7 @@ class CRAG(GroundedProgram):
             # A language model that rewrites to nothing leaves the question to search with.
             query = " ".join(rewritten.search_query.split()) or question
             others = yield from work(self.search_again, query, graded)
-            knowledge += yield from work(self.refine, question, others)
+            knowledge += yield from work(refine, others)
         answer, interpretations = yield from self.answer_from(question, knowledge)
         return dspy.Prediction(
             answer=answer,

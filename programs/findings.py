@@ -100,8 +100,8 @@ class Finding:
 
     def render(self) -> str:
         """Return the line that stands for this finding in a prompt."""
-        title, answer = (" ".join(text.split()) for text in (self.passage.title, self.answer))
-        return " | ".join(part for part in (title, self.sentence, answer) if part)
+        parts = (self.passage.title_in_line, self.sentence, " ".join(self.answer.split()))
+        return " | ".join(part for part in parts if part)
 
     def probability(self, yes: float, weights: Weights = PROMPTED) -> float:
         """Return how likely it answers the question, in [0, 1].

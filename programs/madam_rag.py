@@ -121,7 +121,7 @@ class MadamRAG(RetrievingProgram):
     ) -> Steps[dspy.Prediction]:
         """Return what the aggregator makes of the replies; if that fails, the replies as they are."""
         lines = [
-            f"{' '.join(passage.title.split())} | {agent.explanation} | {agent.answer or 'unknown'}"
+            f"{passage.title_in_line} | {agent.explanation} | {agent.answer or 'unknown'}"
             for passage, agent in zip(passages, agents, strict=True)
         ]
         numbered = [(str(number), agent) for number, agent in enumerate(agents, 1) if agent.answer]

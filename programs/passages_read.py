@@ -55,11 +55,5 @@ def answers_in(passage: Passage, reply: str, question: str) -> list[tuple[int, s
 
 def supported(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings with the number of other passages in which the same answer was found."""
-    return [
-        replace(one, supporters=len({other.passage.pid for other in findings if _supports(other, one)}))
-        for one in findings
-    ]
-
-
-def _supports(other: Finding, one: Finding) -> bool:
-    return other.passage.pid != one.passage.pid and agree(other.answer, [one.answer])
+    pids = [{other.passage.pid for other in findings if agree(other.answer, [one.answer])} for one in findings]
+    return [replace(one, supporters=len(held - {one.passage.pid})) for one, held in zip(findings, pids, strict=True)]

@@ -197,20 +197,8 @@ class _Classes(Mapping[str, type[dspy.Module]]):
 PROGRAMS: Mapping[str, type[dspy.Module]] = _Classes()
 
 
-def most_calls(program: dspy.Module) -> int | None:
-    """Return how many calls a question takes at most; ``None`` if that is not known."""
-    limits = _limits(program)
-    return None if limits is None else limits.calls
-
-
-def depth(program: dspy.Module) -> int | None:
-    """Return how many calls of a question wait for each other at most; ``None`` if that is not known."""
-    limits = _limits(program)
-    return None if limits is None else limits.depth
-
-
-def _limits(program: dspy.Module) -> CallLimits | None:
-    """Return what a class says itself: one that is derived from it may make other calls."""
+def limits_of(program: dspy.Module) -> CallLimits | None:
+    """Return what a program's class says itself, if it does: one that is derived from it may make other calls."""
     return program.call_limits if "call_limits" in vars(type(program)) else None
 
 
@@ -231,16 +219,6 @@ def registered(name: str) -> Entry:
 def program_class(name: str) -> type[dspy.Module]:
     """Return the class of a program; see `registered`."""
     return registered(name).program
-
-
-def needs_index(name: str) -> bool:
-    """Return whether a program, by name, searches an index."""
-    return "index" in registered(name).needs
-
-
-def needs_reader(name: str) -> bool:
-    """Return whether a program, by name, marks spans of passages."""
-    return "reader" in registered(name).needs
 
 
 def needs_questions(name: str, settings: Mapping[str, Any] = MappingProxyType({})) -> bool:

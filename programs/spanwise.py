@@ -261,7 +261,6 @@ class Spanwise(RetrievingProgram):
                 kept.append((probability, finding))
             else:
                 doubtful.append(finding)
-        kept.sort(key=lambda one: -one[0])
         return kept[:_MOST], doubtful[: min(_DOUBTFUL, max(0, _MOST - len(kept)))]
 
 

@@ -22,7 +22,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import dspy
 
@@ -36,30 +36,15 @@ CALLS_AT_ONCE = 32
 """How many calls of one step are under way at once, if a program does not say otherwise."""
 
 
-class Call(NamedTuple):
-    """A call of a predictor; programs may write it as a plain tuple.
-
-    Attributes
-    ----------
-    predictor, inputs
-        What is called with what.
-    fallback
-        Takes the place of a failed reply where `polyqa.lm.calls.CALLS` has nothing for the signature.
-    """
-
-    predictor: dspy.Module
-    inputs: Mapping[str, Any]
-    fallback: Fallback | None = None
-
-
 CallTuple: TypeAlias = tuple[dspy.Module, Mapping[str, Any]] | tuple[dspy.Module, Mapping[str, Any], Fallback | None]
+"""A predictor and its inputs; the fallback takes the place of a failed reply, see `polyqa.lm.attempts.CallLog.call`."""
 
 
 @dataclass(frozen=True)
 class Calls:
     """A step: calls that do not wait for each other, and what is done meanwhile, such as a search; or that alone."""
 
-    calls: Sequence[Call] = ()
+    calls: Sequence[CallTuple] = ()
     meanwhile: Callable[[], Any] | None = None
 
 
@@ -68,8 +53,8 @@ Steps: TypeAlias = Generator[Calls, Any, T]
 
 
 def ask(predictor: dspy.Module, *, fallback: Fallback | None = None, **inputs: Any) -> Steps[dspy.Prediction]:
-    """Call a predictor and return its prediction; for ``fallback`` see `Call`."""
-    ((reply,), _) = yield Calls([Call(predictor, inputs, fallback)])
+    """Call a predictor and return its prediction; for ``fallback`` see `CallTuple`."""
+    ((reply,), _) = yield Calls([(predictor, inputs, fallback)])
     return reply
 
 
@@ -79,7 +64,7 @@ def ask_all(calls: Sequence[CallTuple]) -> Steps[list[dspy.Prediction]]:
     If calls fail, the others are finished first (their traces are kept, for optimizers that learn from
     failures); then the first error in the order of the calls is raised.
     """
-    replies, _ = yield Calls([Call(*call) for call in calls])
+    replies, _ = yield Calls(calls)
     return replies
 
 
@@ -90,7 +75,7 @@ def ask_while(
 
     So a search takes no time of its own where it needs no reply. For errors see `ask_all`; the function's comes last.
     """
-    return (yield Calls([Call(*call) for call in calls], partial(function, *arguments)))
+    return (yield Calls(calls, partial(function, *arguments)))
 
 
 def work(function: Callable[..., T], *arguments: Any) -> Steps[T]:
@@ -134,7 +119,7 @@ def _call_all(step: Calls, log: CallLog, at_once: int) -> tuple[list[dspy.Predic
     """Return the predictions of a step's calls, and what its function returns."""
     with _traces(len(step.calls)) as traces:
 
-        def run(call: Call, trace: list[Any]) -> Any:
+        def run(call: CallTuple, trace: list[Any]) -> Any:
             with _traced_in(trace):
                 return log.call(*call)
 
@@ -155,7 +140,7 @@ async def _acall_all(step: Calls, log: CallLog, at_once: int) -> tuple[list[dspy
     free = asyncio.Semaphore(at_once)
     with _traces(len(step.calls)) as traces:
 
-        async def run(call: Call, trace: list[Any]) -> Any:
+        async def run(call: CallTuple, trace: list[Any]) -> Any:
             async with free:
                 with _traced_in(trace):
                     return await log.acall(*call)

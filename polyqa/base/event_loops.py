@@ -5,7 +5,6 @@ started itself. So work for an event loop is done in such threads.
 """
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
@@ -17,9 +16,11 @@ import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
 
+from .cores import usable_cores
+
 T = TypeVar("T")
 _THREADS = 64
-AT_WORK = 8 * (os.cpu_count() or 1)
+AT_WORK = 8 * len(usable_cores())
 """How much `worked` does at once in a loop of `run_to_end`."""
 _PLACES: ContextVar[tuple[asyncio.AbstractEventLoop, anyio.CapacityLimiter] | None] = ContextVar("places", default=None)
 

@@ -85,15 +85,20 @@ class Passage(BaseModel):
         number = f"p. {of['page']}" if "page" in of else f"line {of['line']}" if "line" in of else ""
         return ", ".join(filter(None, map(str, (of["source"], number, of.get("section", "")))))
 
+    @property
+    def title_in_line(self) -> str:
+        """The title as a line of a prompt has it before a bar: a bar within becomes a look-alike."""
+        return " ".join(self.title.split()).replace(" | ", BAR)
+
     def render(self) -> str:
         """Return the one line that stands for this passage in a prompt.
 
         >>> Passage(pid="p1", title="Mercury", text="A planet.").render()
         'Mercury | A planet.'
 
-        The first bar parts title and text: one in the title becomes a look-alike.
+        The first bar parts title and text, see `title_in_line`.
         """
-        title, text = " ".join(self.title.split()).replace(" | ", BAR), " ".join(self.text.split())
+        title, text = self.title_in_line, " ".join(self.text.split())
         return f"{title} | {text}" if title else text
 
     def with_score(self, score: float) -> "Passage":

@@ -36,7 +36,7 @@ from polyqa.lm.assigned import own_lms
 from polyqa.lm.recorder import Recorder, recording
 from polyqa.lm.reply_cache import bound_cache
 from polyqa.loading import checked_program, default_program, index_of, warm_up
-from polyqa.programs.registry import most_calls
+from polyqa.programs.registry import limits_of
 from polyqa.question_sets import Questions
 from polyqa.spelling import as_read
 
@@ -261,7 +261,8 @@ def answer_many(
     make, label = checked_program(program, given, models.helping())
     lm = models.answering()
     here = Answerer(make(), lm, label, min_confidence)
-    price, limit = _price(lm, here.program), CallLimit(batch.max_calls, most_calls(here.program) or 1)
+    limits = limits_of(here.program)
+    price, limit = _price(lm, here.program), CallLimit(batch.max_calls, limits.calls if limits else 1)
     named = str(source) if isinstance(source, (str, Path)) else ""
     if isinstance(questions, Questions) and questions.split:
         named += f"@{questions.split}"

@@ -92,7 +92,7 @@ def build_command(
     from polyqa.base.languages import MODELS_READ, corpus_language
     from polyqa.cluster import on_ray
     from polyqa.colbert_index import IndexSettings, build_index
-    from polyqa.colbert_index.shards import shard_builder
+    from polyqa.colbert_index.shards import build_shard
     from polyqa.documents import Splitter
     from polyqa.models import Encoder
 
@@ -109,7 +109,7 @@ def build_command(
         raise PolyqaError("A cluster builds shards: add --shards, with one or more for each worker.")
     settings = IndexSettings(nbits=nbits, doc_maxlen=doc_maxlen)  # type: ignore[arg-type]
     source, read = _source(corpus, split, overlap, doc_maxlen, checkpoint, split_long)
-    with nullcontext() if cluster is None else on_ray(shard_builder, cluster, at_once=1) as pool:
+    with nullcontext() if cluster is None else on_ray(lambda: build_shard, cluster, at_once=1) as pool:
         index = build_index(
             source,
             name,

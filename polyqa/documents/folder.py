@@ -1,6 +1,5 @@
 """Reads the files of a folder as they lie there, and says what was read."""
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.files import file_hash, visible_files
@@ -174,7 +174,7 @@ class Documents:
 
     def _converted(self, files: Sequence[tuple[str, Path]]) -> dict[str, list[Passage]]:
         """Return the passages of each file that can be read, those of documents without ids."""
-        started = [Worker(self.splitter) for _ in range(min(4, os.cpu_count() or 1))]
+        started = [Worker(self.splitter) for _ in range(min(4, len(usable_cores())))]
         idle = [*started]  # as many as threads
 
         def convert(source: str, path: Path) -> list[Passage] | str:

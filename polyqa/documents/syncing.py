@@ -67,7 +67,6 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
 
     Passages that name no ``source`` are left alone if the folder holds documents. Those of a file that cannot be read
     now stay as they were. Documents, and passages that were split as too long, are split as at the last build or sync.
-    The condition of a filtered index does not count.
 
     Parameters
     ----------
@@ -79,8 +78,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     Raises
     ------
     PolyqaError
-        If there is no such index or folder, nothing in the folder can be read, two different passages share an id, or
-        passages would go as the folder is another one; then nothing is changed.
+        If there is no such index or folder, the index is a filtered handle, nothing in the folder can be read, two
+        different passages share an id, or passages would go as the folder is another one; then nothing is changed.
     """
     opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
     state = _read_state(opened)

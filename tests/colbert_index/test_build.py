@@ -123,6 +123,24 @@ def test_a_checkpoint_by_its_path_makes_the_same_index(
     assert built.manifest.checkpoint == location
 
 
+def test_a_folder_of_a_model_is_found_from_any_other(
+    passages: list[Passage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "mine").symlink_to(embedded_checkpoint())
+    monkeypatch.chdir(tmp_path)
+    encoder = Encoder()
+    encoder.encode(["It is loaded."])
+    encoder.name = "models"
+    build_index(passages, "./mine", checkpoint="models/mine", encoder=encoder, progress=False)
+    opened = ColBERTIndex("./mine")
+    assert opened.vectors("models") is not None
+    monkeypatch.chdir("/")
+    assert opened.search("the kite", 1)
+    assert opened.manifest.encoder == str(tmp_path / "models")
+    assert opened.vectors("models") is None
+
+
 @pytest.mark.parametrize("checkpoint", ["./nowhere", "/no/such/checkpoint", "~/no/such", "a/b/c", "empty"])
 def test_what_is_no_checkpoint(
     passages: list[Passage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkpoint: str

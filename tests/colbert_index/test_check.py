@@ -124,6 +124,13 @@ FAULTS = [
     ),
     *rows("0.residuals.pt", "do not match", narrow=tensor(lambda own: own[:, :4].clone())),
     *rows("buckets.pt", "its codec does not fit", fewer=tensor(lambda own: (torch.ones(3), torch.ones(2)))),
+    *rows(
+        "centroids.pt",
+        "its codec holds no numbers, or huge ones",
+        nan=tensor(lambda own: own * float("nan")),
+        huge=tensor(lambda own: own.float() * 1e38),
+    ),
+    *rows("buckets.pt", "its codec holds no", nan=tensor(lambda own: (own[0], own[1] * float("nan")))),
     *rows("ivf.pid.pt", "that it does not hold", nowhere=tensor(lambda own: (own[0] + 10**6, own[1]))),
     *rows(
         "ivf.pid.pt",

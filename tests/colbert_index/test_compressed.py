@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, IndexSettings, SearchSettings, build_index, check_index
 from polyqa.colbert_index.compressed import CompressedVectors, Rows, weights_of_bytes
@@ -91,6 +92,12 @@ def test_threads_do_not_share_what_a_search_writes(vectors: CompressedVectors) -
 def test_a_query_of_other_dimensions_is_refused(vectors: CompressedVectors) -> None:
     with pytest.raises(ValueError, match=r"expected token vectors of 128 dimensions, got an array of shape \(32, 64\)"):
         vectors.search(np.zeros((32, 64), np.float32), 1, ALL)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e38])
+def test_a_query_of_what_is_no_number_is_refused(vectors: CompressedVectors, number: float) -> None:
+    with pytest.raises(PolyqaError, match="makes no vectors of this question"):
+        vectors.search(np.full((32, 128), number, np.float32), 1, ALL)
 
 
 @pytest.mark.parametrize("nbits", [1, 2, 4])

@@ -4,7 +4,7 @@ import pytest
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
-from polyqa.colbert_index.retriever import MergedRetriever, Ranks, ranked, scored
+from polyqa.colbert_index.retriever import MergedRetriever, Ranks, ranked
 
 
 class Ranking:
@@ -101,7 +101,8 @@ def test_a_ranking_holds_the_passages_of_the_index_and_the_scores_of_a_search(
         "BM25 of shards": sharded.bm25,
     }
     rankings = ranked(retrievers[kind], QUERIES, 7)
-    assert scored(rankings) == retrievers[kind].search_many(QUERIES, 7)
+    found = [[passage.with_score(score) for passage, score in ranking] for ranking in rankings]
+    assert found == retrievers[kind].search_many(QUERIES, 7)
     assert rankings[0]
     held = {id(passage) for one in (index, sharded) for passage in one.positions}
     assert {id(passage) for ranking in rankings for passage, _ in ranking} <= held

@@ -12,7 +12,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, check_index, remove_passages
 from polyqa.colbert_index.checkpoint import embedded_checkpoint, resolve_checkpoint
-from polyqa.colbert_index.trust import trust
+from polyqa.colbert_index.trust import trust, trusted_checkpoint, trusted_encoder
 
 NEW = Passage(pid="new", title="New", text="A new passage.")
 
@@ -76,6 +76,20 @@ def test_nor_is_an_encoder(use: str, copy_folder: Callable[[], Path], monkeypatc
     assert trust(index.manifest) == ["somebody/encoder"]
     with pytest.raises(Exception, match="huggingface"):  # it is looked for now
         USES[use](index)
+
+
+def test_a_model_is_trusted_as_a_checkpoint_and_as_an_encoder(
+    index: ColBERTIndex, copy_folder: Callable[[], Path], own: Path
+) -> None:
+    both = ColBERTIndex(naming(copy_folder(), checkpoint=str(own), encoder=str(own)))
+    assert trust(both.manifest) == [str(own)]
+    assert trusted_encoder(both.manifest, both.path) == str(own)
+    trust(both.manifest.model_copy(update={"encoder": None}))
+    trust(index.manifest.model_copy(update={"encoder": str(own)}))
+    assert both.search("kite")
+    assert trusted_encoder(both.manifest, both.path) == str(own)
+    with pytest.raises(PolyqaError, match=r"polyqa index info .* --trust"):
+        trusted_checkpoint(both.manifest.model_copy(update={"checkpoint_hash": "0" * 16}), both.path)
 
 
 @pytest.mark.parametrize("part", ["config.json", "tokenizer_config.json"])

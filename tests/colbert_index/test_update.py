@@ -1,3 +1,4 @@
+import errno
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,6 +92,19 @@ def test_a_handle_that_is_out_of_date_cannot_change_the_index(copy_index: Callab
         with pytest.raises(PolyqaError, match="changed"):
             change()
     assert check_index(old.path).fingerprint == new.fingerprint
+
+
+def test_a_full_disk_is_told_as_that(copy_index: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    from colbert.indexing.index_saver import IndexSaver
+
+    def full(*chunk: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(IndexSaver, "_write_chunk_to_disk", full)
+    index = ColBERTIndex(copy_index())
+    with pytest.raises(OSError, match="No space left"):
+        add_passages(index, [MARMOT])
+    assert check_index(index.path).fingerprint == index.fingerprint
 
 
 def test_an_index_without_stored_vectors_stays_without(tmp_path: Path) -> None:

@@ -89,6 +89,9 @@ def test_one_answer_is_nothing_to_choose_from(readings: tuple[tuple[str, str, st
         ("2", 1),
         (" 2. ", 1),
         ("the second one", 1),
+        ("2 please", 1),
+        ("2, please.", 1),
+        ("the 2nd one, please", 1),
         ("The musical, please", 1),
         ("the ship", 2),
         ("RMS", 2),
@@ -127,6 +130,12 @@ def test_a_choice_that_is_a_number_is_meant_by_it() -> None:
     assert [choice_of(reply, asked) for reply in ("2", "1", "no. 1")] == [0, 1, 0]
 
 
+@pytest.mark.parametrize(("reply", "place"), [("13", 1), ("the 13 one", 1), ("11?", 0), ("2", 1), ("12", None)])
+def test_a_figure_that_is_no_number_of_a_choice_is_a_word_of_it(reply: str, place: int | None) -> None:
+    asked = Clarification("Which Apollo", ("Apollo 11", "Apollo 13"), (0, 1))
+    assert choice_of(reply, asked) == place
+
+
 def test_figures_that_differ_in_a_point_are_two_choices() -> None:
     asked, _ = made("How long is it?", ("Old Bridge", "The old?", "1.5 km"), ("New Bridge", "The new?", "15 km"))
     assert asked.choices == ("Old Bridge", "New Bridge")
@@ -147,12 +156,17 @@ def test_a_chat_finds_the_choices_in_the_message_itself() -> None:
     read = Clarification.read(asked.numbered)
     assert (read.choices, read.numbered) == (asked.choices, asked.numbered)
     assert Clarification.read(f"{asked.numbered}\n\n“Titanc” was read as “Titanic”.") == read
+    assert Clarification.read(asked.numbered.replace("\n", "\r\n")) == read
+
+
+def test_a_list_of_one_is_no_question_back() -> None:
+    assert Clarification.read("Which is the capital?\n\n1. Paris") is None
 
 
 @given(st.text())
 def test_other_messages_are_no_question_back(text: str) -> None:
     read = Clarification.read(text)
-    assert read is None or read.choices
+    assert read is None or len(read.choices) > 1
 
 
 def test_the_sentences_that_tell_one_reading_alone_answer_it() -> None:

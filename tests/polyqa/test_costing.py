@@ -12,7 +12,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.costing import Estimate, cost
 from polyqa.evaluation.prices import Price
 from polyqa.lm.recorder import recording
-from polyqa.programs.registry import depth, most_calls
+from polyqa.programs.registry import limits_of
 from polyqa.question_sets import Questions
 
 QUESTION = "When did Titanic come out?"
@@ -45,7 +45,7 @@ def test_calls_and_tokens_are_those_of_a_real_run(name: str) -> None:
     found = cost(program, question=QUESTION, lm="polyqa/extractive")
     assert found.calls.mean == found.calls.low == found.calls.high == len(recorder.calls)
     assert (found.input_tokens.mean, found.output_tokens.mean) == (recorder.input_tokens, recorder.output_tokens)
-    assert (found.most_calls, found.depth) == (most_calls(program), depth(program))
+    assert (found.most_calls, found.depth) == limits_of(program)
     assert (found.program, found.source, found.tokenizer) == (type(program).__name__, "your question", "embedded")
     assert found.dollars == (0, 0, 0)
 

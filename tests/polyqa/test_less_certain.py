@@ -224,6 +224,12 @@ def test_a_sentence_that_claims_both_keeps_both() -> None:
             NEGULESCO,
             f"1. James Cameron (1997).\n2. That is all.\n\n{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco (1953).",
         ),
+        (  # a date is no number of a list, where it stands or behind
+            "14. März 1879 by James Cameron.\n7. Juli 1954 by Jean Negulesco.\n1. FC Köln played.",
+            NEGULESCO,
+            "14. März 1879 by James Cameron.\n1. FC Köln played.\n\n"
+            f"{LESS_CERTAIN} Titanic (1953 film): 7. Juli 1954 by Jean Negulesco.",
+        ),
         (  # an answer without the sure reading gets it
             "Jean Negulesco directed it.",
             NEGULESCO,

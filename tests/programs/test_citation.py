@@ -28,7 +28,7 @@ def cited(answer: str, pid: str | None) -> str | None:
         ("1997", ["3"], "ship"),  # a number that holds comes before an earlier passage that holds, too
         ("1997", ["2", "1"], "film-1997"),  # where it does not, the first passage with the answer
         ("1912", [None, "", "none", "the ship"], "ship"),
-        ("1953", ["0", "4", "99", "1953"], "film-1953"),  # out of range
+        ("1953", ["0", "4", "99", "1953", "9" * 5_000], "film-1953"),  # out of range
         ("in the spring", [None, "", "unknown", "0", "4", "7", "99"], None),
         ("the spring of that year", ["2"], "film-1997"),  # in other words than the passage's
         ("1912; 1997", [None, "2"], "ship"),  # all of several answers

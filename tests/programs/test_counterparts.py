@@ -1,5 +1,7 @@
 """Of documents of one title the same section is read of each."""
 
+from typing import Any
+
 from found import Found
 
 from polyqa.base.values import Passage
@@ -22,6 +24,20 @@ def test_the_same_section_of_further_documents_is_read() -> None:
     assert read("What is the fee?", passages=9) == ["Rules › Fees", *fees[:8]]
     assert read("What is the fee?", passages=1) == ["Rules › Fees"]
     assert read("What is the fee?", passages=3, customers=4) == ["Rules › Fees", *fees[:4]]
+
+
+def test_what_is_scored_again_are_those_sections_alone() -> None:
+    scored: list[list[str]] = []
+
+    class Noting(Found):
+        def score(self, queries: Any, passages: Any) -> Any:
+            scored.append([passage.title for passage in passages])
+            return super().score(queries, passages)
+
+    contracts = [f"Contract ({name}) › {section}" for name in CUSTOMERS[:4] for section in ("Fees", "Term")]
+    found = Noting(*(Passage(pid=title, title=title, text="It is so.") for title in contracts))
+    RAC(found, found, passages=1).retrieve("What is the fee?")
+    assert scored == [contracts, contracts[2::2]]
 
 
 def test_where_a_document_is_named_no_others_are_read() -> None:

@@ -21,10 +21,10 @@ from polyqa.extractive.direct_answers import NOT_KNOWN
 from polyqa.lm.recorder import recording
 from polyqa.optimizers.labels import label_demos
 from polyqa.programs import PROGRAMS, set_knn_demos
-from polyqa.programs.registry import REGISTRY, most_calls, needs_index, needs_questions
+from polyqa.programs.registry import REGISTRY, limits_of, needs_questions
 
 NAMES = list(PROGRAMS)
-RETRIEVING = [name for name in NAMES if needs_index(name)]
+RETRIEVING = [name for name in NAMES if "index" in REGISTRY[name].needs]
 NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
 Make = Callable[..., Any]
 
@@ -74,8 +74,8 @@ def test_awaited_over_http_it_says_the_same(name: str, make: Make, embedded: dsp
     assert {"answer", "interpretations", "passages"} <= {*here.keys()}
     assert len(server.requests) == len(recorder.calls) == len(wired.calls)
     assert (wired.input_tokens, wired.output_tokens) == (recorder.input_tokens, recorder.output_tokens)
-    most = most_calls(program)
-    assert most is None or len(server.requests) <= most
+    limits = limits_of(program)
+    assert limits is None or len(server.requests) <= limits.calls
     if REGISTRY[name].cost != "low" and name not in ("jpr", "sixpaq"):
         assert server.most_at_once >= 2, "calls that do not wait for each other must go out at once"
 
@@ -134,7 +134,7 @@ def test_predictors_are_flat_and_copies_share_index_models_and_preset(name: str,
     for predictor, own in program.named_predictors():
         assert "." not in predictor
         assert dict(copied.named_predictors())[predictor].encoder is own.encoder
-    if needs_index(name):
+    if "index" in REGISTRY[name].needs:
         assert copied.retriever.retrievers[0] is program.retriever.retrievers[0]
 
 

@@ -16,7 +16,7 @@ from polyqa.programs.madam_rag import MadamRAG
 
 QUESTION = "When was the mill opened?"
 TEXTS = {"kiel": "opened in 1902", "perth": "opened in 1911", "noise": "is red"}
-FOUND = [Passage(pid=pid, title=pid, text=f"The mill {text}.") for pid, text in TEXTS.items()]
+FOUND = [Passage(pid=pid, title=f"{pid} | Mills", text=f"The mill {text}.") for pid, text in TEXTS.items()]
 COLLECTED = [
     {"question": f"{QUESTION} ({year})", "answer": year, "pid": pid} for year, pid in (("1902", "1"), ("1911", "2"))
 ]
@@ -81,8 +81,8 @@ def test_what_agents_and_the_aggregator_are_shown(encoder: Encoder) -> None:
     result = asked(engine, encoder)
     prompts = engine.seen
     first = [prompt.inputs["passage"] for prompt in prompts[:3]]
-    assert sorted(first) == sorted(f"{pid} | The mill {text}." for pid, text in TEXTS.items()), "one document each"
-    assert "It says 1902. | 1902" in prompts[3].inputs["replies"]
+    assert sorted(first) == sorted(f"{pid} ｜ Mills | The mill {text}." for pid, text in TEXTS.items())
+    assert "kiel ｜ Mills | It says 1902. | 1902" in prompts[3].inputs["replies"]
     assert "It does not answer the question. | unknown" in prompts[3].inputs["replies"]
     assert all(prompt.inputs["summary"] == "1902; 1911. In 1902, or in 1911." for prompt in prompts[4:])
     by_pid = {passage.pid: passage.text for passage in result.passages}

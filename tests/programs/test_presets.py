@@ -9,7 +9,7 @@ from scripted_engine import ScriptedEngine, scripted_lm
 from usual_replies import USUAL
 
 from polyqa.lm.recorder import recording
-from polyqa.programs.registry import REGISTRY, most_calls
+from polyqa.programs.registry import REGISTRY, limits_of
 
 NONSENSE = "Which quokka won the quantum ukulele sprint on Enceladus?"
 TITANIC = ("When did Titanic come out?", "Who wrote Dune?", NONSENSE)
@@ -32,9 +32,9 @@ def test_lean_says_what_the_paper_s_calls_say_in_fewer(name: str, make: Make, em
         assert here.get("coverage") == there.get("coverage")
         if name != "auto":  # which tells the likeliest reading first where it writes the answer in a call of its own
             assert here.answer == there.answer
-        most = most_calls(lean)
-        assert most is not None
-        assert len(few.calls) <= most
+        limits = limits_of(lean)
+        assert limits is not None
+        assert len(few.calls) <= limits.calls
         spared += len(many.calls) - len(few.calls)
     assert spared > 0
 
@@ -60,5 +60,5 @@ def test_programs_that_put_nothing_together_make_the_same_calls_with_both(
         program = make(name, preset=preset)
         with recording(embedded) as recorder:
             prediction = program(question=TITANIC[0])
-        said.append((prediction.answer, sorted(str(call.messages) for call in recorder.calls), most_calls(program)))
+        said.append((prediction.answer, sorted(str(call.messages) for call in recorder.calls), limits_of(program)))
     assert said[0] == said[1]

@@ -15,7 +15,7 @@ from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive.prompt import Prompt
 from polyqa.programs import DIVA, PROGRAMS, Steps
-from polyqa.programs.registry import REGISTRY, depth, most_calls, registered
+from polyqa.programs.registry import REGISTRY, limits_of, registered
 from polyqa.programs.steps import Calls
 
 EACH = ("crag", "self-rag", "madam-rag")
@@ -73,16 +73,18 @@ def test_a_program_makes_as_many_calls_as_it_says_and_no_more(name: str) -> None
         calls.append(len(engine.seen))
         depths.append(len(waves))
     if name == "toc":  # a language model may find any number of readings, each of which is verified
-        assert (most_calls(program), depth(program)) == (None, None)
+        assert limits_of(program) is None
         assert max(calls) > 10
-    elif name == "spanwise":  # it asks about what the reader marks
-        assert depth(program) == max(depths)
-        assert 8 < max(calls) <= (most_calls(program) or 0) == 25
+        return
+    limits = limits_of(program)
+    assert limits is not None
+    assert limits.depth == max(depths)
+    if name == "spanwise":  # it asks about what the reader marks
+        assert 8 < max(calls) <= limits.calls == 25
     elif name in EACH:
-        assert depth(program) == max(depths)
-        assert max(calls) <= (most_calls(program) or 0)
+        assert max(calls) <= limits.calls
     else:
-        assert (max(calls), max(depths)) == (most_calls(program), depth(program))
+        assert max(calls) == limits.calls
 
 
 @pytest.mark.parametrize("name", EACH)
@@ -90,25 +92,25 @@ def test_passages_that_are_read_together_count(name: str) -> None:
     fees = (Passage(pid=f"{at}", title=f"Contract ({at}) › Fees", text="The fee is 5.") for at in range(10))
     found = Found(*fees, step=0.01)
     program = PROGRAMS[name](found, found)
-    calls = []
+    limits, calls = limits_of(program), []
+    assert limits is not None
     for verdict in ("Yes", "No"):
         with dspy.context(lm=scripted_lm(engine := exhausting(verdict))):
             assert len(program.retrieve("What is the fee?")) == 8
             program(question="What is the fee?")
         calls.append(len(engine.seen))
-    assert 8 < max(calls) <= (most_calls(program) or 0)
+    assert 8 < max(calls) <= limits.calls
 
 
 def test_settings_count(bridges: ColBERTIndex) -> None:
     published = polyqa.load("diva", preset="paper", max_interpretations=3)
-    assert (most_calls(published), depth(published)) == (7, 5)
-    assert most_calls(polyqa.load("dtv", preset="paper", max_interpretations=3, passages=4)) == 16
-    assert (
-        most_calls(polyqa.load("diva", index=bridges, preset="paper", max_interpretations=3, pseudo="questions")) == 6
-    )
-    assert most_calls(dspy.Predict("question -> answer")) is None
+    assert limits_of(published) == (7, 5)
+    made_before = polyqa.load("diva", index=bridges, preset="paper", max_interpretations=3, pseudo="questions")
+    assert limits_of(made_before) == (6, 4)
+    assert limits_of(polyqa.load("dtv", preset="paper", max_interpretations=3, passages=4)) == (16, 5)
+    assert limits_of(dspy.Predict("question -> answer")) is None
     own = type("Own", (DIVA,), {"__doc__": "It may make other calls."})
-    assert most_calls(own(published.retriever, published.reranker)) is None
+    assert limits_of(own(published.retriever, published.reranker)) is None
 
 
 def test_an_unknown_name_is_told_the_known_ones() -> None:

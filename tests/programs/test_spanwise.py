@@ -152,6 +152,11 @@ def test_an_answer_is_told_once() -> None:
     assert [(one.answer, one.pid) for one in result.interpretations] == [("April 1953", "film")]
 
 
+def test_a_bar_in_a_title_ends_it_in_no_prompt() -> None:
+    titanic = FILM.model_copy(update={"title": "Titanic | 1953"})
+    assert Finding(titanic, 0, "1953", 1.0, 0.0).render().startswith("Titanic ｜ 1953 | ")
+
+
 def test_a_probability_rises_with_each_sign() -> None:
     low, high = Finding(FILM, 0, "1953", 0.7, -3.0), Finding(FILM, 0, "1953", 1.0, 3.0)
     assert 0 < low.probability(0.2) < low.probability(0.9) < high.probability(0.9) < high.probability(1.0) < 1

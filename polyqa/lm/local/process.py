@@ -20,6 +20,7 @@ from typing import IO, Any
 
 from pydantic import TypeAdapter
 
+from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.files import write_atomically
@@ -96,9 +97,8 @@ def physical_cores() -> int:
 
     Two threads of one core slow llama.cpp down, so do cores that the process may not use.
     """
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
     siblings = set()
-    for cpu in allowed:
+    for cpu in usable_cores():
         place = Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
         siblings.add(place.read_text() if place.is_file() else str(cpu))
     return max(1, len(siblings))
