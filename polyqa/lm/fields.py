@@ -47,11 +47,12 @@ def write_readings(readings: list[Interpretation]) -> str:
 def for_small_models(signature: type[dspy.Signature]) -> type[dspy.Signature]:
     """Return a signature that asks in the forms that a small language model understands without demos.
 
-    Asked for the numbers of what holds such a model says *none*; with a line for each it judges each. Asked for ``1. reading | answer [3]`` such a model copies passages, and a reading written before its answer makes
-    the answer a sentence; the names of JSON, and the order of the evidence, do without demos what five demos do. With
-    demos it is the other way round. Where each finding has a reading of its own the signature stays as it is.
+    Asked for the numbers of what holds such a model says *none*; with a line for each it judges each. Asked for
+    readings as ``1. reading | answer [3]`` it copies passages, and a reading written before its answer makes the answer
+    a sentence; the names of JSON, and the order of the evidence, do without demos what five demos do. With demos it is
+    the other way round. Where each finding has a reading of its own the signature stays as it is.
     """
-    forms = {lenient.Verdicts: lenient.VerdictLines}
+    forms: dict[Any, Any] = {lenient.Verdicts: lenient.VerdictLines}
     if "findings" not in signature.input_fields:
         forms[lenient.Interpretations] = lenient.EvidenceFirst
     for name, field in signature.output_fields.items():
