@@ -74,7 +74,8 @@ for name, field in signature.fields.items():
 
 # %% [markdown]
 # Find each line in the system message above. Compiling a program changes two things: the instruction, and the demos
-# between the two messages. The fields stay the same.
+# between the two messages. The fields stay the same. (For this small model, demos also change how a list is to be written: see *Demos
+# are turns of a conversation*.)
 #
 # The output is typed: you get a list of readings, not a text.
 

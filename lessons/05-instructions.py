@@ -70,7 +70,7 @@ for clause in CLAUSES:
     print(f"   {len(result.answer.split())} words;", [reading.answer for reading in result.interpretations])
 
 # %% [markdown]
-# Each clause does what it says (given by year, the two readings of 1997 become one). The last sentence changes nothing, because the
+# Each clause does what it says. (Given by year, two readings have the same answer, and both stay.) The last sentence changes nothing, because the
 # engine does not know it. The engine reports the sentences that it ignores:
 
 # %%
@@ -129,9 +129,10 @@ metric = AnswerMetric(Reader(), measure="f1_answer")
 #
 # 1. All candidates are scored on a few training questions, the better half on twice as many, and so on (successive halving,
 #    [Jamieson & Talwalkar 2016](https://arxiv.org/abs/1502.07943)).
-# 2. The best must also gain on the half of the training questions that took no part in the choice, at p < 0.1 (a t-test), or
-#    it is dropped. Lesson 6 explains why: the best of many always looks good where it was picked.
-# 3. If it is kept, the next round begins on top of it.
+# 2. The best three are tried, best first, on the half of the training questions that took no part in the choice. The first that
+#    gains there, at p < 0.1 (a t-test), is kept; if none does, the search ends. Lesson 6 explains why: the best of many always
+#    looks good where it was picked.
+# 3. The next round begins on top of what was kept.
 #
 # To be quick this run makes one round on very few questions.
 

@@ -292,7 +292,7 @@ compiled = polyqa.load("my-rac", index=index)
 ask_four(compiled)
 
 # %% [markdown]
-# The same model, the same passages, the same instruction. Now the number, on test questions that had no part in it. `polyqa.compile` and
+# The model, the passages and the instruction are the same; new are the demos, and the form in which they write readings (lesson 2). Now the number, on test questions that had no part in it. `polyqa.compile` and
 # `polyqa.evaluate` score what the program itself returns, before `polyqa.ask` drops or adds anything:
 
 # %%
@@ -419,8 +419,8 @@ else:
 # %% [markdown]
 # ## Solutions
 #
-# **1.** The rocket is missing, although its passage came second: retrieval finds passages, the model decides what to tell, and garbles
-# the second answer. The largest moon is no meaning of Saturn.
+# **1.** The rocket is missing, although its passage was shown: retrieval finds passages, the model decides what to tell. The largest moon
+# is no meaning of Saturn.
 
 # %%
 asked = polyqa.ask("What is Saturn?", program=compiled, lm=lm)

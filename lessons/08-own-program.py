@@ -197,7 +197,7 @@ for place in (-2, 3):
 #
 # ## Demos of your own
 #
-# Lesson 5 has shown that a small model follows an example rather than a sentence. So show it passages without an answer. A
+# In lesson 5, where a sentence and the demos contradicted each other, the model followed the demos. So show it passages without an answer. A
 # predictor of your own signature gets its demos from you: a function makes one of a training question and a passage. If a short answer stands
 # in the passage, this is the answer.
 
@@ -226,7 +226,8 @@ score("four demos", taught)
 # ## A recipe
 #
 # A recipe says how to compile: an optimizer with its settings. This one is DSPy's `BootstrapFewShot`: it runs a *teacher* on the training
-# questions and makes demos of calls in runs that the metric accepts. The teacher is the program with four demos, since it is better.
+# questions and makes demos of calls in runs that the metric accepts. The teacher is the program with four demos: its
+# score is the highest so far, though twelve questions cannot prove that it is better.
 
 # %%
 import contextlib
@@ -327,7 +328,8 @@ print(few.answer)
 # %% [markdown]
 # The long answer still tells all of them: it is written before the cut. So the cut belongs into `OneByOne` itself, before the answer.
 #
-# **2.** Without them the program tells more readings, and a smaller share of them is right.
+# **2.** Without them the program tells more readings, and fewer of them are right. Twelve questions cannot tell whether the difference
+# in F1 is more than chance.
 
 # %%
 willing = mine.deepcopy()

@@ -244,19 +244,19 @@ print(f"the search says {found:.2f}")
 # %%
 from polyqa.colbert_index import SearchSettings
 
-mean = SearchSettings(ncells=4, candidates=12, ndocs=6)
+stingy = SearchSettings(ncells=4, candidates=12, ndocs=6)
 table = question @ stored.centroids.T  # each token of the question with each centroid
-cells = np.argsort(-table, axis=1)[:, : mean.ncells]
+cells = np.argsort(-table, axis=1)[:, : stingy.ncells]
 probed = np.full_like(table, -np.inf)
 np.put_along_axis(probed, cells, np.take_along_axis(table, cells, axis=1), axis=1)
 worst = np.take_along_axis(table, cells[:, -1:], axis=1)
 codes = [stored.codes[begin:end] for begin, end in itertools.pairwise(stored.offsets)]
 met = {at: probed[:, own].max(axis=1) for at, own in enumerate(codes) if np.isin(own, cells).any()}
 first = {at: np.maximum(best, worst[:, 0]).sum() for at, best in met.items()}
-taken = sorted(first, key=lambda at: -first[at])[: mean.candidates]
+taken = sorted(first, key=lambda at: -first[at])[: stingy.candidates]
 second = {at: table[:, codes[at]].max(axis=1).sum() for at in taken}
 survivors = sorted(second, key=lambda at: -second[at])
-last = dict(stored.search(question, mean.ndocs, mean))
+last = dict(stored.search(question, stingy.ndocs, stingy))
 print(
     f"{len(index)} passages, {len(met)} stand in a cell, {len(taken)} after the first pass, {len(last)} after the second"
 )
