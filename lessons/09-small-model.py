@@ -208,7 +208,7 @@ common = price["plain"][0] - price["plain"][1]
 print(f"with other demos each time: {price['demos'][0] - common:,.0f} read anew")
 
 # %% [markdown]
-# The prompt with demos is more than twice as long, but only a little more of it is read anew, and the reply is a third shorter: with
+# The prompt with demos is more than twice as long, but only a fifth more of it is read anew, and the reply is a quarter shorter: with
 # demos a question takes no more work. This holds for demos that are the same for every question. The nearest demos of each question (`knn`)
 # differ each time, so only the instruction would be stored; that is the last line. And if a hosted model has no such cache, you
 # pay for the longer prompt in full.

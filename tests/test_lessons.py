@@ -174,8 +174,9 @@ CLAIMS: dict[int, dict[str, str]] = {
             "{way: paired(DR['no demos'], DR[way]).low > 0 for way in ('bootstrapped', 'nearest', 'fixed')}"
             " == {'bootstrapped': False, 'nearest': True, 'fixed': False}"
         ),
-        "on all of dev the gain cannot be told, on test it can": (
-            "(lambda card: card.dev_gain.low < 0 < card.test_gain.low)(read_artifact('rac-homonyms-local').card)"
+        "the gain cannot be told on all of dev, nor on test": (
+            "(lambda card: card.dev_gain.low < 0 < card.dev_gain.high and card.test_gain.low < 0 < card.test_gain.high)"
+            "(read_artifact('rac-homonyms-local').card)"
         ),
         "F1 rises with fixed demos, hardly with the nearest, not with bootstrapped ones": (
             "(lambda f1: f1['bootstrapped'] < f1['no demos'] < f1['nearest'] < f1['no demos'] + 0.02"
@@ -221,9 +222,15 @@ CLAIMS: dict[int, dict[str, str]] = {
     },
     6: {
         "the best of many looks better on dev, not on test": "gain_dev[-1] > 2 and abs(gain_test[-1]) < 0.5",
-        "dev and test do not agree by D-F1": (
-            "(scores['dev']['verdict']['disambig_f1'].mean() < scores['dev']['rac']['disambig_f1'].mean())"
-            " and (scores['test']['verdict']['disambig_f1'].mean() > scores['test']['rac']['disambig_f1'].mean())"
+        "each line points the same way, and not each is enough": (
+            "(lambda found: all(one.difference < 0 for one in found.values())"
+            " and found['dev', 'disambig_f1'].high < 0 and found['dev', 'disambig_f1'].p > 0.05"
+            " and found['dev', 'disambig_f1'].wins + found['dev', 'disambig_f1'].losses == 9"
+            " and found['dev', 'f1_answer'].high > 0 > found['test', 'f1_answer'].high"
+            " and found['test', 'f1_answer'].p < 0.05"
+            ")({(split, column): compare(COLUMNS[column], *[[scores[split][name][key]"
+            " for key in COLUMNS[column].scores] for name in ('rac', 'verdict')], seed=0) for split in ('dev', 'test')"
+            " for column in ('disambig_f1', 'dr', 'f1_answer')})"
         ),
         "paired is narrower": "(paired.std() < unpaired.std())",
         "small gains need many questions": "8 * spread.var() / 2**2 > 800 > 8 * spread.var() / 5**2",
@@ -290,8 +297,8 @@ CLAIMS: dict[int, dict[str, str]] = {
         "the long answer forgets": "'1848' not in plain[THREE[1]].calls[0].reply.partition('## answer')[2]",
         "none can be told": "all(one.low < 0 < one.high for one in map(gain.get, METRICS))",
         "DR and F1 move in different directions": "gain['dr'].difference > 0 > gain['f1_answer'].difference",
-        "twice the prompt, little more of it read, a third less written": (
-            "[round(new / old, 1) for old, new in zip(price['plain'], price['demos'])] == [2.2, 1.1, 0.7]"
+        "twice the prompt, a fifth more of it read, a quarter less written": (
+            "[round(new / old, 1) for old, new in zip(price['plain'], price['demos'])] == [2.2, 1.2, 0.8]"
         ),
         "Yes comes too readily, and with more conviction where it is right": (
             "sum(yes > 0.5 for yes in wrong) > sum(yes > 0.5 for yes in right) and ahead > 0.75"
@@ -338,22 +345,26 @@ CLAIMS: dict[int, dict[str, str]] = {
         "hardly chance with none lost, perhaps with twelve": "p_of[0] < 0.05 < 0.3 < p_of[12]",
         "fifty are too few": "max(values[1] for values in powers.values()) < 0.8",
         "what is striking exaggerates": "reported.mean() > 3 * TRUE",
-        "cannot be told, nothing, and helped in the end": (
-            "all(one.low < 0 and one.high > 1 for one in (f1, dr, settled['f1_answer']))"
-            " and -1 < known.low < known.high < 1 and settled['dr'].low > 0"
+        "cannot be told, nothing, and not told in the end, though twice as many became better": (
+            "all(one.low < 0 and one.high > 1 for one in (f1, dr, settled['f1_answer'], settled['dr']))"
+            " and -1 < known.low < known.high < 1 and settled['dr'].wins > 2 * settled['dr'].losses"
+        ),
+        "the earlier gain and today's are in each other's interval": (
+            "settled['dr'].low < 6.0 < settled['dr'].high and 1.9 < settled['dr'].difference < 10.1"
+            " and round(settled['dr'].difference, 1) == 3.8 and round(settled['dr'].p, 3) == 0.094"
         ),
         "F1 fell, EDIT-F1 tripled": (
             "f1.difference < 0 and (edits := comparison.metrics['edit_f1']).low < 0 and edits.b > 3 * edits.a"
         ),
-        "the mistake has its p": "round(dr.p, 2) == 0.67",
+        "the mistake has its p": "round(dr.p, 1) == 0.7",
         "what the embedded engine gains is what was measured": (
             f"(known.n, '%+.1f [%+.1f, %+.1f]' % (known.difference, known.low, known.high)) == {measured_with_knn()}"
         ),
-        "two questions prove nothing, however far from zero": "'| subject | 2 | 24.3 | 39.6 | +15.3 [+15.1' in table",
+        "two questions prove nothing, however far from zero": "'| subject | 2 | 23.5 | 40.2 | +16.6 [+15.1' in table",
         "eighteen had little chance": "shares[0] < 0.5 < 0.8 < shares[-1]",
         "what to write is what was found": (
             "(lambda one: f'{one.a:.1f} → {one.b:.1f}, {one}, p = {one.p:.3f}, {one.wins}, {one.losses}')"
-            "(settled['dr']) == '36.1 → 42.1, +6.0 [+1.9, +10.1], p = 0.007, 42, 19'"
+            "(settled['dr']) == '37.6 → 41.4, +3.8 [-0.6, +8.1], p = 0.094, 42, 19'"
         ),
     },
 }
