@@ -12,17 +12,35 @@ from polyqa.lm.attempts import CallLog
 from polyqa.lm.sampling import NO_SAMPLING, Sampling
 from polyqa.metrics.text import SECTION, content_words, split_title
 from polyqa.models import Encoder, SpanReader
-from polyqa.signatures import ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
+from polyqa.signatures import (
+    AnswerClosedBook,
+    ClarifyQuestion,
+    DraftSegment,
+    ExtractInterpretations,
+    GradePassage,
+    InferPseudoInterpretations,
+    InterpretPassage,
+    TypeAmbiguity,
+    WriteLongFormAnswer,
+)
 
 from .citation import cite, number_citations
 from .knn import KNNPredict
 from .sources import compare_sources, disagreements, settled
 from .spans import rerank_found, search
 from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive, work
-from .worked_examples import worked_demos
 
 Preset = Literal["paper", "lean"]
 """``lean`` makes fewer calls that say the same; ``paper`` makes those of the publication."""
+_WITH_EXAMPLES = (
+    AnswerClosedBook,
+    DraftSegment,
+    GradePassage,
+    InferPseudoInterpretations,
+    InterpretPassage,
+    TypeAmbiguity,
+)
+"""Without examples a small model finds an answer in every passage. A user's own signature may have the same fields."""
 _TOGETHER = 8  # passages, with those that are like sections of documents of one title
 
 
@@ -125,7 +143,7 @@ class Program(dspy.Module):
             brief=brief,
             sampling=sampling,
             probabilities=probabilities,
-            examples=worked_demos(signature),
+            examples=signature in _WITH_EXAMPLES,
         )
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:

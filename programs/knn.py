@@ -58,7 +58,8 @@ class KNNPredict(dspy.Predict):
     probabilities
         Whether the language model is asked for the probabilities of its tokens, where it can tell them.
     examples
-        Worked examples that a small language model on this machine is shown in place of demos while there are none.
+        Whether a small language model on this machine is shown the worked examples of the signature while there are no
+        demos (`worked_examples.worked_demos`).
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class KNNPredict(dspy.Predict):
         brief: bool = False,
         sampling: Sampling = NO_SAMPLING,
         probabilities: bool = False,
-        examples: Sequence[Mapping[str, Any]] = (),
+        examples: bool = False,
         **config: Any,
     ) -> None:
         super().__init__(signature, **config)
@@ -127,8 +128,12 @@ class KNNPredict(dspy.Predict):
         lm = kwargs.get("lm") or self.lm or dspy.settings.lm
         demos = kwargs.get("demos")
         if demos is None:
-            bare = not self.demos and getattr(lm, "takes_grammar", False)
-            demos = list(self.examples) if bare else self._shown(str(kwargs.get(self.field, "")))
+            if self.examples and not self.demos and getattr(lm, "takes_grammar", False):
+                from .worked_examples import worked_demos  # few language models need them
+
+                demos = worked_demos(self.signature)
+            else:
+                demos = self._shown(str(kwargs.get(self.field, "")))
         sampling = sampling_for(lm, self.sampling)
         if self.probabilities:
             from polyqa.lm.probabilities import ASKED, gives_probabilities  # few predictors ask for them

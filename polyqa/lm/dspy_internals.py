@@ -34,9 +34,16 @@ def on_new_engine(lm: dspy.LM, prepare_engine: Callable[[Any], None]) -> None:
     lm._engine_store = _Engines(prepare_engine)
 
 
+def sends_calls_itself(lm: Any) -> bool:
+    """Return whether a class of the user's sends the calls of a language model, and may not ask DSPy's cache."""
+    # 3. A public replacement: a hook of `dspy.LM` for requests, as above.
+    kind = type(lm)
+    return (kind.forward, kind.aforward) != (dspy.LM.forward, dspy.LM.aforward)
+
+
 def forget_oldest(lm: dspy.LM, most: int) -> None:
     """Forget all but the latest calls, wherever DSPy remembers those of a language model."""
-    # 3. A public replacement: `max_history_size` would hold for the history of all models, too.
+    # 4. A public replacement: `max_history_size` would hold for the history of all models, too.
     owners = (lm, *(dspy.settings.caller_modules or ()))
     for history in (*(owner.history for owner in owners), base_lm.GLOBAL_HISTORY):
         del history[: max(0, len(history) - most)]
@@ -44,7 +51,7 @@ def forget_oldest(lm: dspy.LM, most: int) -> None:
 
 def forget_reply(lm: dspy.LM, inputs: Mapping[str, Any]) -> None:
     """Have DSPy's cache answer a call no more, in memory and on disk; ``inputs`` as callbacks see them."""
-    # 4. A public replacement: `dspy.cache.forget(lm, …)`, or the key of a call in its history.
+    # 5. A public replacement: `dspy.cache.forget(lm, …)`, or the key of a call in its history.
     for asynchronous in (False, True):  # DSPy keeps them apart
         call = prepare(lm, inputs.get("prompt"), inputs.get("messages"), inputs.get("kwargs") or {})
         dspy.cache.put(call.key(lm, asynchronous), None, IGNORED_CACHE_KEYS)  # to it an entry that is None is none

@@ -20,6 +20,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.needed import NotNeededError
 from polyqa.base.work import PATIENCE, Failure, Outage
+from polyqa.lm.dspy_internals import sends_calls_itself
 from polyqa.lm.recorder import Ended, Usage
 from polyqa.lm.reply_cache import bound_cache
 
@@ -123,8 +124,7 @@ class CallCounter(BaseCallback):
         options = inputs.get("kwargs") or {}
         # Before a call that may be cached DSPy asks `CallCache`, unless a class of the user's sends it in its own way.
         cached = isinstance(instance, dspy.LM) and bool(options.get("cache", instance.cache))
-        kind = type(instance)
-        if not cached or (kind.forward, kind.aforward) != (dspy.LM.forward, dspy.LM.aforward):
+        if not cached or sends_calls_itself(instance):
             calls = _replies({**instance.kwargs, **options})
             try:
                 self.reserve(calls)

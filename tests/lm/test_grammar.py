@@ -225,7 +225,7 @@ def test_only_who_takes_a_grammar_and_sees_no_demo_gets_readings_as_json() -> No
 def test_a_small_model_judges_each_interpretation_on_a_line_of_its_own() -> None:
     lm = scripted_lm(ScriptedEngine(lambda _: "1: No\n2: Yes\n3: yes."))
     asked = {"passages": ["A | Ann won."], "question": "Who?", "candidates": ["Who lost?", "Who won?", "Who won it?"]}
-    for takes, told in ((True, "the number of each and Yes or No"), (False, "their numbers, like 1, 3; or none")):
+    for takes, told in ((True, "the number of each and Yes or No"), (False, "their numbers, such as 1, 3; or none")):
         lm.takes_grammar = takes
         with dspy.context(lm=lm, adapter=LeanAdapter()):
             assert dspy.Predict(VerifyInterpretations)(**asked).answered == [2, 3]

@@ -126,6 +126,11 @@ def test_calls_of_other_kinds_have_no_examples(make: Make) -> None:
     assert not worked_demos(signatures.AnswerFromPassage)
 
 
+def test_a_signature_of_the_user_s_own_has_none(make: Make) -> None:
+    assert not make("rac").predictor(dspy.Signature("question -> answer")).examples
+    assert make("rac").predictor(signatures.AnswerClosedBook).examples
+
+
 def test_a_server_is_sent_them_before_the_question(make: Make, engine: ExtractiveEngine) -> None:
     with serve(engine) as server:
         remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)

@@ -47,7 +47,7 @@ def main(folder: Path) -> None:
 
         def keep_and_count(self: Ledger, id: str, result: object) -> None:
             keep(self, id, result)
-            if self.path.name == "knn-bootstrap.sqlite":
+            if self.path.name.endswith("-knn-bootstrap.sqlite"):
                 with file.open("a") as out:
                     print(id, file=out)
                 if most is not None and len(file.read_text().splitlines()) >= most:
