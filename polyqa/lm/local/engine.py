@@ -114,8 +114,9 @@ class AsyncLocalEngine(Shared):
         try:
             with out_of_the_deadline():
                 address = await asyncio.wrap_future(in_a_daemon(self.engine.server.address, name="polyqa-load"))
-            sent, slot = self._sent(request)
+            sent, slot, *prompts = self._sent(request)
             try:
+                await asyncio.to_thread(self.engine.server.turn, slot, *prompts)
                 async with self._explained(), aclosing(self._client(address).stream(sent)) as events:
                     async for event in events:
                         yield event
@@ -150,8 +151,8 @@ class AsyncLocalEngine(Shared):
             clients[address] = AsyncOpenAIChatLM(key, reader, f"{address}/v1")
         return clients[address]
 
-    def _sent(self, request: Request) -> tuple[Request, int]:
-        """Return a request as the server takes it, and the slot that it has taken.
+    def _sent(self, request: Request) -> tuple[Request, int, str, str]:
+        """Return a request as the server takes it, the slot that it has taken, what that had read, and what it reads.
 
         DSPy carries no keyword that it does not know, but ``metadata``: in there stand llama.cpp's own, such as
         ``grammar``, and ``lora`` for a call that wants the added weights.
@@ -163,9 +164,10 @@ class AsyncLocalEngine(Shared):
         if lora:
             extensions["lora"] = [{"id": list(server.loras).index(name), "scale": 1.0}]
         prompt = "\n".join(message["content"] for message in messages_of(request))
-        slot = extensions["id_slot"] = server.slots.take(prompt, lora=lora)
-        config = replace(request.config, extensions=extensions or None)
-        return replace(request, model=server.name, config=config), slot
+        slot, before = server.slots.take(prompt, lora=lora)
+        extensions["id_slot"] = slot
+        config = replace(request.config, extensions=extensions)
+        return replace(request, model=server.name, config=config), slot, before, prompt
 
     @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:

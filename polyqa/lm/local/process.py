@@ -1,7 +1,6 @@
 """Starts llama.cpp's server once for all who ask it, and says why where it does not start."""
 
 import atexit
-import hashlib
 import json
 import os
 import re
@@ -12,28 +11,25 @@ import tempfile
 import threading
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
-from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
-
-from pydantic import TypeAdapter
 
 from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
-from polyqa.base.files import write_atomically
-from polyqa.models.gguf import kept_files, kept_folder, lora_files
+from polyqa.models.gguf import kept_folder, lora_files
 from polyqa.models.gguf_header import check_header
 
+from .kept import KeptPrompts
 from .slots import Slots
 
 _STARTS_IN = 300.0  # seconds that a model may take to load: from a slow disk it is minutes
 _ANSWERS_IN = 5.0  # seconds after which a server that does not even say how it is counts as hung
 _DIES_IN = 0.5  # seconds from the end of a connection to that of the process
 _MANY_CORES = 4
-_SPARE = 1  # slots for prompts that are not asked just now, where llama.cpp's own cache of prompts cannot be used
 # Measured with 1.5B parameters: bytes that llama.cpp takes beside the model's file, contexts and cached prompts, and
 # those that a token of a slot's context takes.
 _BESIDE_THE_MODEL = 500 * 2**20
@@ -62,7 +58,7 @@ class LocalSettings:
     context
         Tokens of prompt and reply of one call together.
     prompt_cache
-        MiB of memory for prompts that have left their slot.
+        MiB on the disk for prompts that have left their slot (`polyqa.lm.local.kept`); 0 for none.
     """
 
     threads: int
@@ -116,9 +112,9 @@ class LocalServer:
         # The weights that are added for calls which ask for them, by the name that is `lora` in their `metadata`.
         self.loras = lora_files(path)
         # Those for calls without added weights, from 0; that for calls with them comes after.
-        self.slots = Slots(settings.slots + (_SPARE if self.loras and settings.prompt_cache else 0))
+        self.slots = Slots(settings.slots)
         self.key = secrets.token_urlsafe()
-        self._restored: list[str] = []
+        self._kept: KeptPrompts | None = None
         self._address: str | None = None
         self._process: subprocess.Popen[str] | None = None
         self._log: IO[bytes] | None = None
@@ -140,8 +136,16 @@ class LocalServer:
     def stop(self) -> None:
         """End the process, and keep what its slots have read for the next one."""
         with self._lock:
-            self._keep()
+            if self._kept is not None and self.pid is not None:
+                for slot, prompt in self.slots.idle():  # nobody waits for the end of a call
+                    self._kept.keep(slot, prompt)
             self._stop()
+
+    def turn(self, slot: int, before: str, prompt: str) -> None:
+        """Have a slot that has read a prompt read another one, on from what is kept of it; see `Slots.take`."""
+        kept = self._kept
+        if kept is not None and slot < len(self.slots.read):
+            kept.turn(slot, before, prompt)
 
     def _stop_at_exit(self) -> None:
         """Stop, but end a process that is still loading its model at once: `stop` would wait until that is done."""
@@ -194,12 +198,9 @@ class LocalServer:
             "path": str(self.path),
             "name": self.name,
             "key": self.key,
-            "slots": len(self.slots.read),
             "loras": [str(file) for file in self.loras.values()],
             "kept": f"{kept_folder()}{os.sep}",
         }
-        with suppress(OSError):  # where nothing can be written, nothing is kept; prompts can be told from what is
-            kept_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
         late = threading.Timer(_STARTS_IN, self._process.kill)
         late.start()
         try:
@@ -217,7 +218,9 @@ class LocalServer:
             self._stop()
             raise PolyqaError(f"{self.path} cannot be loaded: {cause}.")
         address: str = json.loads(line)["address"]
-        self._restore(address)
+        self.slots.read[:] = [""] * len(self.slots.read)
+        limit = self.settings.prompt_cache * 2**20
+        self._kept = KeptPrompts(self.path, self.settings.context, limit, partial(self._slot, address))
         return address
 
     def _stop(self) -> None:
@@ -226,51 +229,8 @@ class LocalServer:
                 self._process.kill()
         if self._log is not None:
             self._log.close()
-        self._address = self._process = self._log = None
+        self._address = self._process = self._log = self._kept = None
         atexit.unregister(self._stop_at_exit)
-
-    def _keep(self) -> None:
-        """Write what the slots have read into files; where none can be written, nothing is kept."""
-        if self._address is None or self.pid is None or self.slots.read == self._restored:
-            return
-        with suppress(OSError, PolyqaError):  # also where the model's file was removed meanwhile
-            prompts = self._kept_prompts()
-            draft = prompts.with_suffix(f".{os.getpid()}")
-            files = [prompts.with_suffix(f".{slot}") for slot in range(len(self.slots.read))]
-            try:
-                for slot, file in enumerate(files):
-                    if self.slots.read[slot] == self._restored[slot]:
-                        continue
-                    if not self._slot(self._address, slot, "save", draft.name):
-                        return  # a call that is under way: nobody waits for its end
-                    draft.replace(file)
-                write_atomically(prompts, json.dumps(self.slots.read))
-            finally:
-                draft.unlink(missing_ok=True)
-            for file in {*kept_files(self.path)} - {prompts, *files}:  # of other settings, or an older llama.cpp
-                file.unlink(missing_ok=True)
-
-    def _restore(self, address: str) -> None:
-        """Read what the slots of an earlier process have read: how a prompt begins seldom changes.
-
-        llama.cpp compares each prompt with what a slot has read, so at worst a file is of no use.
-        """
-        read = [""] * len(self.slots.read)
-        with suppress(OSError, ValueError):
-            prompts = self._kept_prompts()
-            kept = TypeAdapter(list[str]).validate_json(prompts.read_bytes())
-            for slot, prompt in enumerate(kept[: len(read)]):
-                if prompt and self._slot(address, slot, "restore", prompts.with_suffix(f".{slot}").name):
-                    read[slot] = prompt
-        self.slots.read[:] = read
-        self._restored = read
-
-    def _kept_prompts(self) -> Path:
-        """Return where the prompts that slots have read are kept; beside it is a file for each slot."""
-        state = self.path.stat()
-        parts = [str(self.path), state.st_size, state.st_mtime_ns, self.settings.context, version("xllamacpp")]
-        name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
-        return kept_folder() / f"{self.path.stem}-{name}.json"
 
     def _slot(self, address: str, slot: int, action: str, file: str) -> bool:
         """Have the server save or restore what a slot has read, and return whether it did."""
@@ -279,8 +239,7 @@ class LocalServer:
         return _status(address, "POST", f"/slots/{slot}?action={action}", body, headers) == HTTPStatus.OK
 
     def _check_memory(self) -> None:
-        more = 1 + len(self.slots.read) - self.settings.slots if self.loras else 0
-        need = needed_memory(self.path) + more * self.settings.context * _CONTEXT
+        need = needed_memory(self.path) + bool(self.loras) * self.settings.context * _CONTEXT
         free = free_memory()
         if free is not None and need > free:
             raise PolyqaError(

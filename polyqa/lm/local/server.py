@@ -24,7 +24,7 @@ def main() -> None:
     params.api_keys = [settings["key"]]
     params.port = 0
     params.n_parallel = settings["slots"]
-    params.cache_ram_mib = settings["prompt_cache"]
+    params.cache_ram_mib = 0  # it would give a call without added weights what was read with them
     loras = []
     for path in settings["loras"]:
         added = xllamacpp.CommonAdapterLoraInfo()
@@ -33,7 +33,6 @@ def main() -> None:
     if loras:
         params.lora_adapters = loras
         params.n_parallel += 1  # the last slot is for calls with these weights
-        params.cache_ram_mib = 0  # it would give a call without them what was read with them
     params.n_batch = params.n_ubatch  # a call that was given up goes on for one batch
     params.n_ctx = params.n_parallel * settings["context"]
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]

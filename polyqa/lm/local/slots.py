@@ -17,27 +17,39 @@ class Slots:
         self._free = list(range(count))  # the last one was used last
         self._lock = threading.Lock()
 
-    def take(self, prompt: str, *, lora: bool = False) -> int:
-        """Return the number of a slot that is free, now that of a call with this prompt, or with added weights.
+    def take(self, prompt: str, *, lora: bool = False) -> tuple[int, str]:
+        """Return the number of a slot that is free, now that of a call with this prompt, and what it had read before.
+
+        Of one with added weights it is not known.
 
         >>> slots = Slots(2)
-        >>> first, other = slots.take("Say Yes or No. Is it old?"), slots.take("Tell a story.")
+        >>> (first, _), (other, _) = slots.take("Say Yes or No. Is it old?"), slots.take("Tell a story.")
         >>> slots.give(first), slots.give(other)
         (None, None)
-        >>> slots.take("Say Yes or No. Is it new?") == first
+        >>> slots.take("Say Yes or No. Is it new?") == (first, "Say Yes or No. Is it old?")
         True
         """
         if lora:
-            return len(self.read)
+            return len(self.read), ""
         with self._lock:
-            known = {free: len(commonprefix([prompt, self.read[free]])) for free in self._free}  # noqa: RUF071 - texts
+            known = {free: in_common(prompt, self.read[free]) for free in self._free}
             slot = max(self._free, key=known.__getitem__)
             self._free.remove(slot)
-            self.read[slot] = prompt
-            return slot
+            before, self.read[slot] = self.read[slot], prompt
+            return slot, before
+
+    def idle(self) -> list[tuple[int, str]]:
+        """Return the slots that no call has now, each with what it has read."""
+        with self._lock:
+            return [(slot, self.read[slot]) for slot in self._free]
 
     def give(self, slot: int) -> None:
         """Say that a call has ended."""
         with self._lock:
             if slot < len(self.read):
                 self._free.append(slot)
+
+
+def in_common(one: str, other: str) -> int:
+    """Return how many characters two prompts begin with alike."""
+    return len(commonprefix([one, other]))  # noqa: RUF071 - texts

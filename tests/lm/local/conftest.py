@@ -7,6 +7,7 @@ import pytest
 from local_model import local_lm
 
 from polyqa.lm.local import LocalLM, process
+from polyqa.lm.local import kept as keeping
 from polyqa.models import gguf
 
 
@@ -35,5 +36,5 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _keep_in(folder: Path, patch: pytest.MonkeyPatch) -> None:
-    for module in (gguf, process):
+    for module in (gguf, process, keeping):
         patch.setattr(module, "kept_folder", lambda: folder)

@@ -1,57 +1,47 @@
-"""What slots have read is kept from one process to the next, with a stand-in for llama.cpp that saves and restores."""
+"""What was read of prompts that left their slot is kept, with a stand-in for llama.cpp that saves and restores."""
 
-import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 from serving import QuietHandler, serving
 
 from polyqa.lm.local import LocalServer, LocalSettings
+from polyqa.lm.local.kept import KeptPrompts
 from polyqa.models.gguf import kept_files
 
 pytest.importorskip("xllamacpp", reason="pip install 'polyqa[local]'")
 
+ABOUT = {name: f"{name}: " + "what to do, word for word. " * 40 for name in ("Infer", "Verify", "Write")}
 
-@dataclass
+
 class Llama:
-    """Saves and restores slots as llama.cpp's server does, and notes what it was asked."""
+    """Slots that save and restore what they have read, as llama.cpp's server has them, with notes of what was asked."""
 
-    address: str = ""
-    asked: list[str] = field(default_factory=list)
-    busy: bool = False
+    def __init__(self, kept: Path) -> None:
+        self.kept, self.busy = kept, False
+        self.read: dict[int, str] = {}
+        self.asked = list[tuple[str, str]]()
+
+    def ask(self, slot: int, action: str, file: str) -> bool:
+        path = self.kept / file
+        if self.busy or (action == "restore" and not path.is_file()):
+            return False
+        if action == "save":
+            path.write_text(self.read[slot])
+        else:
+            self.read[slot] = path.read_text()
+        self.asked.append((action, self.read[slot].partition(":")[0]))
+        return True
 
 
 @pytest.fixture
-def llama(kept: Path) -> Iterator[Llama]:
-    llama = Llama()
-
-    class Handler(QuietHandler):
-        def do_POST(self) -> None:
-            llama.asked.append(self.path)
-            file = kept / json.loads(self.rfile.read(int(self.headers["Content-Length"])))["filename"]
-            if self.path.endswith("save") and kept.is_dir():
-                file.write_text(self.path)
-            known = file.exists() and file.read_text().startswith("/slots")
-            self.send_response(200 if known and not llama.busy else 500)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-    with serving(Handler) as llama.address:
-        yield llama
-
-
-def started(path: Path, llama: Llama, *, context: int = 1024) -> LocalServer:
-    """Return a server as it is after its start, with a process that does nothing."""
-    server = LocalServer(path, "m", LocalSettings(threads=1, slots=2, context=context, prompt_cache=0))
-    code = "import sys; sys.stdin.read()"
-    server._process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, text=True)
-    server._address = llama.address
-    server._restore(llama.address)
-    return server
+def llama(kept: Path) -> Llama:
+    return Llama(kept)
 
 
 @pytest.fixture
@@ -61,55 +51,136 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def test_only_what_changed_is_written_and_the_next_process_goes_on(model: Path, llama: Llama) -> None:
-    first = started(model, llama)
-    first.slots.give(first.slots.take("Tell a story."))
-    used = first.slots.read.index("Tell a story.")
-    first.stop()
-    assert llama.asked == [f"/slots/{used}?action=save"]
-    assert {file.suffix for file in kept_files(model)} == {".json", f".{used}"}
-    second = started(model, llama)
-    assert second.slots.read == first.slots.read
-    second.stop()
-    assert llama.asked[1:] == [f"/slots/{used}?action=restore"]
+def keeps(model: Path, llama: Llama, *, context: int = 1024, limit: int = 10**6) -> KeptPrompts:
+    return KeptPrompts(model, context, limit, llama.ask)
 
 
-def test_what_other_settings_and_a_killed_process_left_is_deleted(model: Path, llama: Llama, kept: Path) -> None:
+def read(prompts: KeptPrompts, llama: Llama, *asked: str, slot: int = 0) -> list[int]:
+    """Have a slot read one prompt after the other, and return how many characters of each had to be read."""
+    costs = []
+    for prompt in asked:
+        prompts.turn(slot, llama.read.get(slot, ""), prompt)
+        costs.append(len(prompt) - len(os.path.commonprefix([prompt, llama.read.get(slot, "")])))  # noqa: RUF071
+        llama.read[slot] = prompt
+    return costs
+
+
+def of(names: Sequence[str], question: int) -> list[str]:
+    return [f"{ABOUT[name]}Question {question}?" for name in names]
+
+
+def test_how_three_prompts_begin_is_read_once_in_one_slot(model: Path, llama: Llama) -> None:
+    prompts, names = keeps(model, llama), ["Infer", "Verify", "Write"]
+    costs = [read(prompts, llama, *of(names, number)) for number in range(4)]
+    assert all(cost > 1000 for cost in costs[0])
+    assert all(cost < 20 for later in costs[1:] for cost in later)
+    assert [name for action, name in llama.asked if action == "save"] == names
+    assert len([*kept_files(model)]) == 6
+
+
+def test_what_stays_in_its_slot_is_not_kept(model: Path, llama: Llama) -> None:
+    read(keeps(model, llama), llama, *(prompt for number in range(4) for prompt in of(["Infer"], number)))
+    assert not llama.asked
+
+
+def test_more_is_kept_as_soon_as_prompts_have_more_in_common(model: Path, llama: Llama) -> None:
+    prompts = keeps(model, llama)
+    begins = [ABOUT["Infer"] + f"Demos of question {number}. " * 40 for number in (1, 2)]
+    read(prompts, llama, begins[0], ABOUT["Write"], begins[1], ABOUT["Write"], begins[1] + "Again?", ABOUT["Write"])
+    assert [name for action, name in llama.asked if action == "save"] == ["Infer", "Write", "Infer"]
+    assert read(prompts, llama, begins[1] + "What?") == [5]
+
+
+def test_short_prompts_are_not_worth_a_file(model: Path, llama: Llama) -> None:
+    read(keeps(model, llama), llama, "Tell a story.", ABOUT["Write"], "Tell a story.")
+    assert [name for action, name in llama.asked if action == "save"] == ["Write"]
+
+
+def test_the_next_process_reads_on(model: Path, llama: Llama) -> None:
+    first = keeps(model, llama)
+    read(first, llama, *of(["Infer", "Verify"], 1))
+    first.keep(0, llama.read[0])
+    first.keep(0, llama.read[0])  # once
+    assert [name for action, name in llama.asked if action == "save"] == ["Infer", "Verify"]
+    llama.read.clear()
+    assert all(cost < 20 for cost in read(keeps(model, llama), llama, *of(["Verify", "Infer"], 2)))
+
+
+def test_what_was_read_with_another_context_is_left_alone(model: Path, llama: Llama) -> None:
+    read(keeps(model, llama), llama, *of(["Infer", "Verify"], 1))
+    other = keeps(model, llama, context=2048)
+    llama.read.clear()
+    assert read(other, llama, *of(["Infer"], 2))[0] > 1000
+
+
+def test_files_not_used_for_longest_make_room(model: Path, llama: Llama, kept: Path) -> None:
+    (kept / "my [model]-0123456789abcdef.77-0").write_text("a draft of a process that was killed " * 10)
     (kept / "my [model]-old-0123456789abcdef.0").touch()  # of another model
-    for context in (1024, 2048):
-        server = started(model, llama, context=context)
-        server.slots.take("Tell a story.")
-        server._kept_prompts().with_suffix(".12345").touch()
+    for number, file in enumerate(kept.iterdir()):
+        os.utime(file, (number, number))
+    prompts = keeps(model, llama, limit=5_000)
+    read(prompts, llama, *of(["Infer", "Verify"], 1))
+    assert {file.suffix for file in kept_files(model)} >= {".txt", ".77-0"}
+    read(prompts, llama, *of(["Infer"], 2))  # used last
+    read(prompts, llama, *of(["Write", "Infer", "Verify"], 3))
+    texts = [file.read_text() for file in kept_files(model)]
+    assert sum(map(len, texts)) <= 5_000
+    assert {text.partition(":")[0] for text in texts} == {"Infer", "Write"}
+    assert (kept / "my [model]-old-0123456789abcdef.0").exists()
+    assert read(prompts, llama, *of(["Infer"], 4))[0] < 20
+
+
+def test_nothing_is_kept_with_a_limit_of_0(model: Path, llama: Llama) -> None:
+    prompts = keeps(model, llama, limit=0)
+    read(prompts, llama, *of(["Infer", "Verify"], 1))
+    prompts.keep(0, llama.read[0])
+    assert not llama.asked
+
+
+@pytest.mark.parametrize("spoiled", ["nothing saved", "model gone", "folder gone", "files gone"])
+def test_where_nothing_can_be_kept_all_is_read(model: Path, llama: Llama, kept: Path, spoiled: str) -> None:
+    prompts = keeps(model, llama)
+    if spoiled == "files gone":
+        read(prompts, llama, *of(["Infer", "Verify"], 1))
+        for file in kept.iterdir():
+            file.unlink()
+    llama.busy = spoiled == "nothing saved"
+    if spoiled == "model gone":
+        model.unlink()
+    if spoiled == "folder gone":
+        kept.rmdir()
+        llama.busy = True
+    assert read(prompts, llama, *of(["Infer"], 2))[0] > 1000
+    assert not [file for file in kept_files(model) if ".txt" not in file.suffixes and "-" in file.suffix]
+
+
+def test_a_text_that_cannot_be_read_is_passed_over(model: Path, llama: Llama) -> None:
+    read(keeps(model, llama), llama, *of(["Infer", "Verify"], 1))
+    for file in kept_files(model):
+        if file.suffix == ".txt":
+            file.write_bytes(b"\xff\xfe\xff")
+    assert read(keeps(model, llama), llama, *of(["Write"], 2))[0] > 1000
+
+
+def test_a_server_keeps_what_its_idle_slots_have_read(model: Path, kept: Path) -> None:
+    asked = []
+
+    class Handler(QuietHandler):
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(500)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    server = LocalServer(model, "m", LocalSettings(threads=1, slots=2))
+    code = "import sys; sys.stdin.read()"
+    server._process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, text=True)
+    with serving(Handler) as server._address:
+        server._kept = KeptPrompts(model, 1024, 10**6, partial(server._slot, server._address))
+        (idle, _), (at_work, _) = server.slots.take(ABOUT["Infer"]), server.slots.take(ABOUT["Write"])
+        server.slots.give(idle)
+        assert idle != at_work
         server.stop()
-    assert sorted(file.suffix for file in kept_files(model)) == [".0", ".json"]
-    assert len([*kept.iterdir()]) == 3
-    assert started(model, llama, context=1024).slots.read == ["", ""]
-
-
-def test_a_slot_at_work_keeps_nobody_waiting(model: Path, llama: Llama, kept: Path) -> None:
-    server = started(model, llama)
-    server.slots.take("Tell a story.")
-    server.slots.take("Tell a joke.")
-    llama.busy = True
-    server.stop()
-    assert len(llama.asked) == 1
-    assert not [*kept.iterdir()]
-
-
-def test_it_ends_where_nothing_can_be_kept(model: Path, llama: Llama, kept: Path) -> None:
-    for spoil in (model.unlink, kept.rmdir):
-        server = started(model, llama)
-        server.slots.take("Tell a story.")
-        spoil()
-        server.stop()
-        assert server.pid is None
-        model.touch()
-
-
-@pytest.mark.parametrize("prompts", ["[]", "[1, 2]", "{}", "no JSON", '["never read"]'])
-def test_a_list_of_prompts_that_is_none_is_passed_over(model: Path, llama: Llama, prompts: str) -> None:
-    server = started(model, llama)
-    server._kept_prompts().write_text(prompts)
-    server._restore(llama.address)
-    assert server.slots.read == ["", ""]
-    server.stop()
+    assert asked == [f"/slots/{idle}?action=save"]
+    assert server.pid is None

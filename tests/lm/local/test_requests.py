@@ -33,9 +33,9 @@ def llama(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield server
 
 
-def local(monkeypatch: pytest.MonkeyPatch, *loras: str, prompt_cache: int = 512, **more: Any) -> LocalLM:
+def local(monkeypatch: pytest.MonkeyPatch, *loras: str, **more: Any) -> LocalLM:
     monkeypatch.setattr(process, "lora_files", lambda _: {name: Path(f"{name}.gguf") for name in loras})
-    settings = LocalSettings(threads=1, slots=1, prompt_cache=prompt_cache)
+    settings = LocalSettings(threads=1, slots=1)
     return LocalLM("local/m", LocalEngine(Path("m.gguf"), "m", settings), cache=False, **more)
 
 
@@ -44,17 +44,9 @@ def test_calls_with_added_weights_have_the_last_slot(llama: Server, monkeypatch:
     assert lm.reads_passages
     assert lm("Say Yes. Is it?", **ADDED) == lm("Tell a story.") == lm("Say Yes. Was it?", **ADDED) == ["Yes"]
     assert lm("Write a poem.") == lm("Tell a joke.") == ["Yes"]
-    assert [request["id_slot"] for request in llama.requests] == [2, 0, 2, 1, 0]
+    assert [request["id_slot"] for request in llama.requests] == [1, 0, 1, 0, 0]
     on = [{"id": 0, "scale": 1.0}]
     assert [request.get("lora") for request in llama.requests] == [on, None, on, None, None]
-
-
-def test_without_a_cache_of_prompts_there_is_no_slot_to_spare(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = local(monkeypatch, "read-passage", prompt_cache=0)
-    for prompt in ("Tell a story.", "Write a poem."):
-        lm(prompt)
-    lm("Is it?", **ADDED)
-    assert [request["id_slot"] for request in llama.requests] == [0, 0, 1]
 
 
 def test_a_model_without_added_weights_is_asked_without_them(llama: Server, monkeypatch: pytest.MonkeyPatch) -> None:
