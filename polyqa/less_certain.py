@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 
 from polyqa.base.text import in_paragraphs
 from polyqa.base.values import Interpretation, Passage
@@ -12,7 +12,7 @@ from polyqa.extractive.long_answers import opening_of, statement, tidy, with_sub
 from polyqa.extractive.planted import as_evidence
 from polyqa.extractive.prompt import PromptPassage
 from polyqa.metrics.agreement import says
-from polyqa.metrics.text import Sentence, holds, sentences, several, without_marks
+from polyqa.metrics.text import Sentence, content_words, holds, sentences, several, stems, without_marks
 from polyqa.programs.citation import LESS_CERTAIN, has_marks, unmarked, with_marks
 from polyqa.reports.marks import sentence_of
 
@@ -77,13 +77,16 @@ def told_apart(
     A ``sure`` reading that no sentence tells, not even in other words, is told behind the others by the sentence of its
     passage that has its answer: small language models find several readings, and write about the first. An answer that
     tells no reading that stays gets all that passages say.
+
+    Sentences about things of several titles that differ in their answers alone (*Ann played Jo. Eve played Jo.*) do not
+    say which is which, and give way to those of the passages.
     """
     main, _, less = _LATE_MARK.sub(r"\2\1", answer).partition(LESS_CERTAIN)
     long = _LongAnswer(question, main, less, readings, passages)
     sure = {*sure, *long.leave_out_mixed(untold)}
     staying = long.staying(doubted)
     doubted = [place for place in doubted if place not in staying]
-    if not doubted and not long.forgotten(staying, sure):
+    if not long.say_which(staying) and not doubted and not long.forgotten(staying, sure):
         return answer, staying
     main, behind = long.split(staying, doubted, untold, sure)
     behind += [less.strip()] * bool(less.strip())
@@ -149,6 +152,31 @@ class _LongAnswer:
                 kept.append(part)
         self.parts = kept
         return others
+
+    def say_which(self, staying: Collection[int]) -> bool:
+        """Put sentences of passages in place of those that do not say which thing they mean; return if there were any.
+
+        These tell readings that stay, say nothing beyond the question, or the same, and their passages have several
+        titles.
+        """
+        alike: dict[frozenset[str], list[tuple[int, PromptPassage]]] = {}
+        for at, part in enumerate(self.parts):
+            passage = self._passage(part.tells)
+            if passage is not None and len(part.tells) == 1 and part.tells.issubset(staying):
+                answer = self.readings[min(part.tells)].answer
+                said = " ".join(content_words(unmarked(_ITEM.sub("", part.text))))
+                beyond = stems(said) - stems(f"{self.question} {answer}")
+                alike.setdefault(frozenset(beyond), []).append((at, passage))
+        some = [group for group in alike.values() if len({passage.title for _, passage in group}) > 1]
+        for at, passage in chain.from_iterable(some):
+            part = self.parts[at]
+            if evidence := self._evidence(min(part.tells)):
+                item = _ITEM.match(part.text)
+                text = f"{item[0]}{evidence}" if item else evidence
+            else:
+                text = _with_title(part.text, passage)
+            self.parts[at] = replace(part, text=text, tells=self._tells(text) | part.tells)
+        return bool(some)
 
     def _claimed(self, place: int, sure: Collection[int]) -> bool:
         """Return whether a sentence that tells sure readings claims another one, too, not just words of theirs."""

@@ -27,6 +27,8 @@ CAMERON = Interpretation(question="Who directed the 1997 film Titanic?", answer=
 NEGULESCO = Interpretation(question="Who directed the 1953 film Titanic?", answer="Jean Negulesco", pid="older")
 MUSICAL = Passage(pid="musical", title="Titanic (musical)", text="Richard Jones directed it.")
 BY_CAMERON = "Titanic (1997 film): James Cameron directed it, with Kate Winslet."
+BY_NEGULESCO = "Titanic (1953 film): Jean Negulesco directed it."
+BY_JONES = "Titanic (musical): Richard Jones directed it."
 JONES = Interpretation(question="Who directed Titanic?", answer="Richard Jones", pid="musical")
 WINSLET = Interpretation(question="Who directed Titanic?", answer="Kate Winslet", pid="film")
 
@@ -156,10 +158,38 @@ def test_a_sentence_is_left_out_once_and_other_sentences_tell_what_it_told() -> 
     asked = told_apart(
         "Who directed Titanic?", told, [CAMERON, NEGULESCO, JONES], [1], [FILM, OLDER, MUSICAL], [1], sure=[0, 2]
     )
-    assert asked == ("James Cameron did. Richard Jones did.", [0, 2])
+    assert asked == (f"{BY_CAMERON} {BY_JONES}", [0, 2])
     told = "James Cameron did. Jean Negulesco or Richard Jones did."
     asked = told_apart("Who directed Titanic?", told, [CAMERON, NEGULESCO, JONES], [1], [FILM, OLDER, MUSICAL], [1])
-    assert asked == ("James Cameron did. Titanic (musical): Richard Jones directed it.", [0, 2])
+    assert asked == (f"James Cameron did. {BY_JONES}", [0, 2])
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ("James Cameron directed Titanic. Jean Negulesco directed Titanic.", f"{BY_CAMERON} {BY_NEGULESCO}"),
+        ("James Cameron was its director. Its director was Jean Negulesco.", f"{BY_CAMERON} {BY_NEGULESCO}"),
+        ("These did:\n1. James Cameron\n2. Jean Negulesco", f"These did:\n1. {BY_CAMERON}\n2. {BY_NEGULESCO}"),
+        ("James Cameron did [1]. Jean Negulesco did [2].", f"{BY_CAMERON[:-1]} [1]. {BY_NEGULESCO[:-1]} [2]."),
+        # They say which is which, or one sentence tells both.
+        ("James Cameron directed it in 1997. Jean Negulesco directed it in 1953.", None),
+        ("James Cameron directed Titanic. Jean Negulesco, much earlier, directed Titanic.", None),
+        ("James Cameron and Jean Negulesco directed Titanic.", None),
+    ],
+)
+def test_sentences_that_do_not_say_which_is_which_are_those_of_passages(told: str, expected: str | None) -> None:
+    assert apart(told, CAMERON, NEGULESCO, sure=2) == (expected or told, [0, 1])
+
+
+def test_answers_about_one_thing_stay_as_they_are_told() -> None:
+    told = "James Cameron worked on Titanic. Kate Winslet worked on Titanic."
+    assert apart(told, CAMERON, WINSLET, sure=2) == (told, [0, 1])
+
+
+def test_what_no_passage_says_word_for_word_gets_the_titles() -> None:
+    cameron = CAMERON.model_copy(update={"answer": "Jim Cameron"})
+    told, _ = apart("Jim Cameron directed Titanic. Jean Negulesco directed Titanic.", cameron, NEGULESCO, sure=2)
+    assert told == f"Titanic (1997 film): Jim Cameron directed Titanic. {BY_NEGULESCO}"
 
 
 def test_what_is_not_told_takes_no_title_from_what_stood_behind_it() -> None:
@@ -269,7 +299,8 @@ def test_two_readings_that_stay_are_opened_anew_if_several_sentences_tell_them()
     one, other = "James Cameron did one.", "Jean Negulesco did one."
     less = f"{LESS_CERTAIN} Titanic (musical): Richard Jones did one."
     said, _ = apart(f"{opening} {one} {other} Richard Jones did one.", *sure, JONES, sure=2)
-    assert said == f"Titanic can mean the 1997 film or the 1953 film. {one} {other}\n\n{less}"
+    opened = "Titanic can mean the 1997 film or the 1953 film."
+    assert said == f"{opened} {BY_CAMERON} {BY_NEGULESCO}\n\n{less}"
     both = "James Cameron and Jean Negulesco did."
     said, _ = apart(f"{opening} {both} Richard Jones did one.", *sure, JONES, sure=2)
     assert said == f"{both}\n\n{less}"
