@@ -48,7 +48,7 @@ lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 docs: $(VENV)/.ready-dev
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 figures: $(VENV)/.ready-dev
 	$(BIN)/python -m lab.figures
