@@ -47,6 +47,7 @@ fuzz: $(VENV)/.ready-dev
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
+# Never with --quiet: strict mode counts no warning that is not shown.
 docs: $(VENV)/.ready-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
