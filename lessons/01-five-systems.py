@@ -160,9 +160,9 @@ for found in results["sixpaq"].extra["questions"][:6]:
     print(f"{found.score:.2f}  {found.question}  →  {', '.join(found.answers)}")
 
 # %% [markdown]
-# The embedded engine wrote them, so some sound odd and some are wrong. It kept none of them as a reading of your question; then SIXPAQ
-# reads the passages as `rac` does. So its column in the table is that of `rac`, after one call more. With `polyqa questions build --lm …`
-# a language model writes them, once for all later questions.
+# The embedded engine wrote them, so some sound odd and some are wrong. Here it kept none of them as a reading of your question, so SIXPAQ
+# read the passages as `rac` does, after one call more. With `polyqa questions build --lm …` a language model writes them, once for all
+# later questions.
 #
 # ## What it costs
 #
@@ -222,9 +222,10 @@ for name in ("rac", "rac-homonyms-local", "spanwise"):
     print("   ", [reading.answer for reading in REAL[name].interpretations])
 
 # %% [markdown]
-# `rac` gets four readings out of this model; that of 1912 is when the ship sank. Compiling changed nothing but the prompt,
-# which now begins with five worked examples, and the same model tells the musical, too. `spanwise` asks it for little at a time, tells
-# less, and keeps to the words of the passages. How to compile, and how to know that it helped, is what the next lessons are about.
+# With `rac` this model tells four readings; the one of 1912 is when the ship sank. Compiling changed nothing but the prompt, which now
+# begins with five worked examples: now the model tells the musical, too, and 1985, when the wreck was found. `spanwise` asks it little
+# at a time; it tells less, and keeps to the words of the passages. How to compile, and how to know whether it helped, is what the next
+# lessons are about.
 
 # %% [markdown]
 # ## Exercises

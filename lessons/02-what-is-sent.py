@@ -92,8 +92,8 @@ for reading in prediction.interpretations:
 # ## Two adapters
 #
 # The same signature with the same inputs, rendered by two adapters: DSPy's own `ChatAdapter`, and polyqa's `LeanAdapter`,
-# which is the default here. Look at how each says how the list of readings is to be written. (The lean one knows two ways. This one is
-# for large models, and for prompts with examples. The other, for small models, is the one above.)
+# which is the default here. Look at how each asks for the list of readings. (The lean adapter has two forms for lists. Small models get
+# the JSON that you saw above; here is the other one, *lean lines*, for large models and for prompts with examples.)
 
 # %%
 adapters = {"ChatAdapter": dspy.ChatAdapter(), "LeanAdapter": polyqa.lm.adapter.LeanAdapter()}
@@ -122,8 +122,8 @@ for name, messages in rendered.items():
     print(f"{name:12} {count(messages) - same:5} tokens beside the {same} of the passages")
 
 # %% [markdown]
-# Is the shorter prompt the better one? Here is what the same small model makes of both. (With `takes_grammar` set to False the model gets
-# the prompt of a hosted model: the lean lines.)
+# Is the shorter prompt the better one? Here is what the same small model makes of both. (Setting `takes_grammar` to False makes polyqa
+# treat it as a large, hosted model, which gets the lean lines.)
 
 # %%
 for name, adapter in adapters.items():
@@ -134,8 +134,8 @@ for name, adapter in adapters.items():
     print(f"──── {name}\n{asked.calls[0].reply[:700]}")
 
 # %% [markdown]
-# Two short answers, one of them right, where the lean lines got copied passages. A model that was trained on code knows JSON, and a field
-# called `answer` tells it more than the place after a `|`. (Its long answer, though, is the question.)
+# Asked for JSON it gives two short answers, one of them right; asked for lean lines it copied passages. A model that was trained on code
+# knows JSON, and a field called `answer` tells it more than a place behind a `|`. (Its long answer, though, is the question.)
 #
 # ## The order of the fields
 #
@@ -171,10 +171,10 @@ for name, kind in {"question first": list[QuestionFirst], "answer first": list[A
 
 # %% [markdown]
 # With the question first the model loses its way here. With the passage first it takes a sentence from that passage, and only then says
-# which question this answers. So how a field is to be written, and in which order, is a part of the prompt like any other, for a small
-# model above all. (One question proves nothing; lesson 11 says how many do. On a few other questions, with a grammar, the F1 of answers
-# (lesson 3: 100 is the best) was 0 with the lean lines, 7 with the question first and 60 with the passage first: `lab/log.md`. So polyqa
-# asks small models in the last way.) Worked examples teach it the lean lines as well, as the end of this lesson shows.
+# which question this answers. So the form of the fields and their order are a part of the prompt like any other, for a small model
+# above all. One question proves nothing (lesson 11 says how many do). But on a few other questions, with a grammar, the F1 of answers
+# (lesson 3: 100 is the best) was 0 with the lean lines, 7 with the question first and 60 with the passage first (`lab/log.md`), so polyqa
+# asks small models in the last way. Worked examples teach them the lean lines as well, as the end of this lesson shows.
 #
 # ## Replies in any form
 #

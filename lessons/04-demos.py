@@ -268,8 +268,8 @@ for split in ("dev", "test"):
 # - Every way has a higher DR than no demos, but only with the nearest ones the interval is above zero: 27 questions are few. Of the fixed
 #   ones the card of the shipped program says more (last lines; it scores what the program itself returns): the gain cannot be told from
 #   chance on all of dev, nor on the 72 test questions. Lessons 6 and 11 say how many questions it takes.
-# - Which demos are best is not known: so few questions cannot tell fixed from nearest ones. [Which recipe
-#   when](../docs/how-to/which-recipe.md) has the same ways on all test questions, and several draws of fixed demos.
+# - Which demos are best is not known: so few questions cannot tell fixed from nearest ones. [What recipes
+#   gained](../docs/reference/gains.md) has the same ways on all test questions, and several draws of fixed demos.
 # - The prompts have become twice as long, but with demos of labels the replies are a third shorter. And fixed demos
 #   are a beginning that all prompts share, which a server reads once (lesson 9).
 # - F1 of the answers rose with fixed demos, hardly with the nearest ones, with bootstrapped ones not at all; it has no interval here. So

@@ -70,8 +70,8 @@ for clause in CLAUSES:
     print(f"   {len(result.answer.split())} words;", [reading.answer for reading in result.interpretations])
 
 # %% [markdown]
-# Each clause does what it says. (Given by year, two readings have the same answer, and both stay.) The last sentence changes nothing, because the
-# engine does not know it. The engine reports the sentences that it ignores:
+# Each clause does what it says. (In years alone two readings have the same answer, and both stay.) The last sentence changes nothing,
+# because the engine does not know it. The engine reports the sentences that it ignores:
 
 # %%
 print(lm.engine.unheeded(told("Be charming. Give at most two readings.").clarify.signature))

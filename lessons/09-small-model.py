@@ -365,7 +365,7 @@ for name in ("spanwise", "trained"):
 # %% [markdown]
 # Half the calls and a quarter of the tokens. F1 of answers is higher; the interval is just above zero and p just above 0.05, as 18
 # questions are few (lesson 11). Of DR and STR-EM nothing can be told. The table of all 72 test questions in `lab/README.md` is clearer:
-# of the readings that polyqa tells nearly all are right, with examples seven of ten, and as many of the gold ones are found. **Examples
+# nearly all of the readings that polyqa tells are right, seven of ten with examples, and as many of the gold ones are found. **Examples
 # show a model the form of a task; training can teach it the task.** Training took 55,000 questions with passages and eight minutes on a
 # large GPU; `polyqa/models/weights/read-passage/README.md` says how.
 

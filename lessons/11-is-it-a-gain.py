@@ -207,7 +207,7 @@ from polyqa.evaluation.verdicts import claim, verdict
 
 f1, dr = comparison.metrics["f1_answer"], comparison.metrics["dr"]
 print(verdict(dr, what="Compiling", metric="DR"))
-# `rac` with the embedded engine and the recipe knn, DR on 72 test questions; the table is in docs/how-to/compile.md
+# `rac` with the embedded engine and the recipe knn, DR on 72 test questions; the table is in docs/reference/gains.md
 known = SimpleNamespace(difference=0.2, low=-0.2, high=0.6, n=72, p=0.384)
 said = claim(known.low, known.high, known.n, known.p, what="Compiling")
 print(f"{said}: DR {known.difference:+.1f} [{known.low:+.1f}, {known.high:+.1f}] on {known.n} questions.")
@@ -278,7 +278,7 @@ print(f"p = {settled['dr'].p:.3f} and {settled['f1_answer'].p:.3f}")
 # left of the gain.
 #
 # Neither figure was wrong. Each interval holds the other figure, and this is what an interval is for: the gain may be two points or
-# seven. But the one that was striking came first, was reported, and was larger than what a second look finds, as the simulation
+# seven. But the striking figure came first, was reported, and was larger than what a second look finds, as the simulation
 # above says it will be. So take a single p below 0.05 as a reason to look again, not as the end of looking.
 #
 # ## What to write

@@ -17,11 +17,6 @@ class ClosedBook(Program):
     """Answer from the language model's own knowledge (few-shot prompting; DIVA's baseline 4).
 
     Its prediction has ``answer``; ``interpretations`` and ``passages`` are empty: nothing is cited.
-
-    Parameters
-    ----------
-    encoder
-        For kNN demos, see `knn.KNNPredict`.
     """
 
     paper_sampling = DIVA_SAMPLING
@@ -46,11 +41,6 @@ class QueryRefinement(Program):
 
     Its prediction has ``answer``, ``interpretations`` (the refinements; no ``pid``: nothing is cited) and
     ``passages`` (empty).
-
-    Parameters
-    ----------
-    encoder
-        For kNN demos, see `knn.KNNPredict`.
     """
 
     paper_sampling = DIVA_SAMPLING

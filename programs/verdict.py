@@ -32,12 +32,12 @@ class VERDICT(Program):
     (for each reading the ids of all passages of its cluster), ``outliers`` (readings that only one passage
     supports, dropped as noise), ``abstained`` (how many passages gave none) and ``relaxed_query``.
 
+    It needs the setting ``encoder``, which is f of section 4.2.
+
     Parameters
     ----------
     retriever, reranker
         Find and order the universe.
-    encoder
-        f of section 4.2, and for kNN demos; needed.
     universe
         How many passages are asked (paper: 20).
     candidates

@@ -215,6 +215,8 @@ def test_links_and_files_are_there(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
         place = path.parent / target
         assert "://" in target or place.exists() or place in MADE_WITH_THE_SITE, target
+        if (ROOT / "docs") in path.parents and "://" not in target:
+            assert (ROOT / "docs") in place.resolve().parents, f"the site has no {target}"
     if path == HISTORY:
         return
     for name in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|md|toml))`", text):

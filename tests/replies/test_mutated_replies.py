@@ -10,10 +10,10 @@ from typing import Any
 
 import dspy
 import pytest
+from data_files import golden
 from dspy.clients.cache import Cache
 from dspy.utils.exceptions import AdapterParseError
 from lenient_kinds import KINDS
-from plausible_replies import replies
 from scripted_engine import ScriptedEngine, last_message, scripted_lm
 from usual_replies import USUAL
 
@@ -88,7 +88,8 @@ def written(signature: type[dspy.Signature], adapter: dspy.Adapter) -> str:
 
 @pytest.mark.parametrize("name", _READERS)
 def test_a_reader_raises_nothing_but_its_own_error(name: str) -> None:
-    usual = [reply.text for reply in replies(200)] + recorded()
+    by_hand = [text for rows in golden("written_replies")["read"].values() for row in rows for text in row["replies"]]
+    usual = by_hand + recorded()
     for text in ("", _DEEP, *mutants(usual, 1_000)):
         try:
             _READERS[name](text)

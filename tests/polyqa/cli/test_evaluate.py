@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from command_line import Printed, Refused, Run
 from harness import strict_json, table_rows
-from interrupting import interrupted
 from openai_server import serve
 from scripted_engine import ScriptedEngine
 
@@ -75,26 +74,6 @@ def test_evaluate_json_says_what_was_run_on_what(printed: Printed, some: Path, t
     assert one["metrics"]["calls"]["value"] == 1.0
     assert strict_json((tmp_path / "mine" / SUMMARY).read_text())["metrics"] == one["metrics"]
     assert strict_json((tmp_path / "mine" / SETTINGS).read_text()) == settings
-
-
-@pytest.mark.slow
-def test_ctrl_c_leaves_a_run_that_goes_on(printed: Printed, tmp_path: Path) -> None:
-    model = f"openai/model-{uuid.uuid4().hex}"
-    words = ["evaluate", "--program", "closed-book", "--lm", model, "--limit", "30", *PLAIN, "--name", "mine"]
-    with serve(ScriptedEngine(lambda prompt: {"answer": "I cannot say."}, usage=(7, 3)), latency=0.2) as server:
-        words = [*words, "--runs", str(tmp_path), "--api-base", server.base, "--threads", "2"]
-        file = tmp_path / "mine" / PREDICTIONS
-        ended = interrupted(words, lambda: file.exists() and file.read_bytes().count(b"\n") >= 3)
-        assert ended.code == 130, ended.err
-        assert ended.err.endswith("What is done stays; the same command goes on.\ninterrupted\n")
-        kept = read_records(file)
-        assert 3 <= len(kept) < 30
-        assert file.read_bytes().endswith(b"\n")
-        assert len(kept) == len(server.requests), "what was asked when it came was kept"
-        assert not (tmp_path / "mine" / SUMMARY).exists()
-        out = printed(*words, "--json")
-    assert len(server.requests) == 30
-    assert strict_json(out)[0]["questions"] == 30
 
 
 @pytest.mark.parametrize("words", [("--limit", "0"), ("-k", "0"), ("--threads", "0")])

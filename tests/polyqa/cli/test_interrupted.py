@@ -14,6 +14,7 @@ from interrupting import interrupted
 from openai_server import serve
 from writing_engine import WritingEngine
 
+from polyqa.cli.display import at_work
 from polyqa.extractive import ExtractiveEngine
 
 THREADS = 2
@@ -91,6 +92,13 @@ def test_one_ctrl_c_is_enough_and_the_same_command_goes_on(
             assert engine.answered > answered
             again = [request for request in server.requests[asked:] if request in server.requests[:asked]]
             assert len(again) <= engine.hanging or "knn-bootstrap" not in words, "nothing that is in it is made again"
+
+
+@pytest.mark.parametrize(("overwrite", "less"), [(False, ""), (True, " without --overwrite")])
+def test_it_is_told_how_to_go_on(overwrite: bool, less: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt), at_work(overwrite=overwrite):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == f"What is done stays; the same command{less} goes on.\n"
 
 
 def results(file: Path) -> dict[str, Any]:
