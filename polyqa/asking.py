@@ -392,7 +392,7 @@ def result_of(
             input_tokens=recorder.input_tokens,
             output_tokens=recorder.output_tokens,
             seconds=recorder.seconds,
-            faults=tuple(fields.pop("faults", ())),
+            faults=_failed_calls(fields),
             extra=fields,
             helper_lm=names_of(assigned),
             unheeded=_unheeded(program, model, assigned),
@@ -410,6 +410,13 @@ def _told_confidence(fields: dict[str, Any]) -> list[float] | None:
         return None
     certain = all(isinstance(sure, int | float) and 0 <= sure <= 1 for sure in told)
     return list(fields.pop("confidence")) if certain else None
+
+
+def _failed_calls(fields: dict[str, Any]) -> tuple[FailedCall, ...]:
+    """Take from a prediction the calls that failed; what else a user's own program means by ``faults`` stays in it."""
+    faults = fields.get("faults")
+    taken = isinstance(faults, list | tuple) and all(isinstance(fault, FailedCall) for fault in faults)
+    return tuple(fields.pop("faults")) if taken else ()
 
 
 def _weighed(result: Result, program: dspy.Module, least: float | None, told: Sequence[float] | None) -> Result:
@@ -460,15 +467,15 @@ def _apart(result: Result, program: dspy.Module, untold: Sequence[int]) -> Resul
 
 def _keeping(result: Result, program: dspy.Module, places: Sequence[int]) -> Result:
     """Return a result with some of its readings alone, and with what it says of each."""
-    parts = dspy.Prediction(interpretations=result.interpretations, sources=result.sources, **result.extra)
+    told = {"interpretations": result.interpretations, "sources": result.sources}
+    parts = dspy.Prediction(**{**result.extra, **told})  # a user's own program may mean something else by sources
     (program if isinstance(program, Program) else Program()).keep_readings(parts, places)
-    fields = dict(parts.items())
     return replace(
         result,
-        interpretations=tuple(fields.pop("interpretations")),
-        sources=tuple(fields.pop("sources")),
+        interpretations=tuple(parts.interpretations),
+        sources=tuple(parts.sources),
         confidence=tuple(result.confidence[place] for place in places),
-        extra=fields,
+        extra={name: value if name in told else parts[name] for name, value in result.extra.items()},
     )
 
 

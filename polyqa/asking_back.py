@@ -180,12 +180,12 @@ def _label(name: str, own: str, qualifier: str, title: str) -> str:
 
 
 def _by_questions(question: str, wordings: Sequence[str]) -> list[str]:
-    """Return the phrase that each wording adds at its end, such as "in France"; the wordings if one adds none.
+    """Return the phrase that each wording adds at its end, such as "in France"; the wordings if these do not differ.
 
     `polyqa.reports.readings.titles` says in fewer words what differs, which is enough above a card that has the whole
     question, and not in a question: "What do you mean: saw or explained?".
     """
-    asked = set(content_words(question))
+    asked, whole = set(content_words(question)), [f"“{wording.rstrip('?')}”" for wording in wordings]
     labels = []
     for wording in wordings:
         said = wording.rstrip("?. ").split()
@@ -196,6 +196,7 @@ def _by_questions(question: str, wordings: Sequence[str]) -> list[str]:
         while start < len(said) - 1 and said[start].lower() not in _PREPOSITIONS:
             start += 1
         if not news or start > news[0] or len(said) - start > _LONGEST:
-            return [f"“{wording.rstrip('?')}”" for wording in wordings]
-        labels.append(" ".join(said[start:]))
-    return labels
+            return whole
+        label = " ".join(said[start:])
+        labels.append(label if "(" in label else label.replace(")", ""))
+    return labels if len(set(labels)) == len(labels) else whole

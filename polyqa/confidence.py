@@ -14,6 +14,8 @@ from polyqa.models.spans import Reading
 
 _LEAST_MARGIN, _MOST_MARGIN = -6.0, 8.0
 _MOST_MISSING = 3
+_INITIALS = 5  # letters; longer words in capitals are shouted
+_NEXT = r"[\w’'-]*\W+(?:(?:and|de|for|of|the)\W+)*"  # from one initial to the next, in a text
 SPANS = 5
 """How many spans of a passage are looked at."""
 # Taken for the margin of a "Yes" or "No", which a language model reads out of the passage and this reader cannot. Not
@@ -130,8 +132,19 @@ def missing(question: str, text: str) -> int:
     >>> missing("When was Falcon 4 released?", "Falcon 3 was released in 2018.")
     1
     """
-    there = stems(text)
-    return min(_MOST_MISSING, sum(not stems(name) <= there for name in names_and_numbers(question)))
+    return min(_MOST_MISSING, sum(not mentions(text, name) for name in names_and_numbers(question)))
+
+
+def mentions(text: str, name: str) -> bool:
+    """Return whether a text has a name or number, or the words of which a name has the initials.
+
+    >>> [mentions(text, "UK") for text in ("The court of the United Kingdom sat.", "The court of Kent sat.")]
+    [True, False]
+    """
+    initials = re.sub(r"['’]s?$|\.", "", name)
+    short = initials.isupper() and initials.isalpha() and 1 < len(initials) <= _INITIALS
+    spelt_out = re.findall(rf"\b{_NEXT.join(initials)}[\w’'-]*", text) if short else ()
+    return stems(name) <= stems(text) or any(len(content_words(words)) >= len(initials) for words in spelt_out)
 
 
 def share(words: Sequence[str], text: str) -> float:

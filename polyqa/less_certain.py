@@ -8,7 +8,7 @@ from itertools import chain, count
 from polyqa.base.text import in_paragraphs
 from polyqa.base.values import Interpretation, Passage
 from polyqa.extractive.answer_kinds import asks_yes_or_no
-from polyqa.extractive.long_answers import opening_of, statement, tidy, with_subject
+from polyqa.extractive.long_answers import OPENING, opening_of, statement, tidy, with_subject
 from polyqa.extractive.planted import as_evidence
 from polyqa.extractive.prompt import PromptPassage
 from polyqa.metrics.agreement import says
@@ -28,8 +28,6 @@ _LINE = re.compile(r"\S[^\n]*")
 _ITEM = re.compile(r"^(?:[-*•]|\d{1,2}[.)])(?:\s+|$)")
 _NUMBERED = re.compile(r"^\d{1,2}(?=[.)]\s)", re.MULTILINE)
 _POINTS_BACK = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|That|These|Those)\b")
-_OPENING = re.compile(r"The answer depends on what is meant: |.{1,200} can mean .+ or ")
-"""What `opening_of` makes."""
 
 
 def doubtful(confidence: Sequence[float | None]) -> list[int]:
@@ -115,7 +113,7 @@ class _LongAnswer:
         self.numbered = len(numbers) > 1 and numbers == [*range(1, len(numbers) + 1)]
         self.cited = {one.pid: tidy(PromptPassage(at, one.title, one.text)) for at, one in enumerate(self.passages, 1)}
         parts = list(_sentences(text))
-        self.opened = bool(parts and _OPENING.match(parts[0][1]))  # it names titles, and is made anew
+        self.opened = bool(parts and OPENING.match(parts[0][1]))  # it names titles, and is made anew
         self.parts = [_Part(gap, part, self._tells(part)) for gap, part in parts[self.opened :]]
 
     def _tells(self, text: str) -> set[int]:
@@ -201,7 +199,7 @@ class _LongAnswer:
         titled: PromptPassage | None = None  # the same of the last one behind
         moving = going = False
         for part in self.parts:
-            passage = self._passage(part.tells.intersection(staying) or part.tells)
+            passage = self._passage(part.text, part.tells.intersection(staying) or part.tells)
             back = moving and bool(_POINTS_BACK.match(part.text))
             moving = part.tells.isdisjoint(staying) if part.tells else back
             going = part.tells <= set(untold) if part.tells else going  # what goes on about it goes, too
@@ -241,9 +239,10 @@ class _LongAnswer:
                 added += [_Part(gap, text, self._tells(text))] * bool(text)
         return added
 
-    def _passage(self, tells: Collection[int]) -> PromptPassage | None:
-        """Return the passage of the first reading that a sentence tells."""
-        return self.cited.get(self.readings[min(tells)].pid or "") if tells else None
+    def _passage(self, text: str, tells: Collection[int]) -> PromptPassage | None:
+        """Return the passage behind whose title a sentence stands, else that of the first reading that it tells."""
+        titled = (one for one in self.cited.values() if one.title and text.startswith(f"{one.title}: "))
+        return next(titled, self.cited.get(self.readings[min(tells)].pid or "") if tells else None)
 
     def _evidence(self, place: int) -> str:
         """Return the sentence of a passage that gives a reading's answer, nothing if none does: none says yes or no."""

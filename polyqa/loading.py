@@ -255,9 +255,6 @@ class _OwnDocuments:
     def search(self, query: str, k: int = 10) -> list[Passage]:
         return list(self.passages[:k])
 
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
-        return [self.search(query, k) for query in queries]
-
 
 def over_own_documents(program: dspy.Module, question: Question) -> dspy.Module:
     """Return a program that finds nothing but the documents of a question; those without a text are looked up."""

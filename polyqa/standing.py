@@ -9,12 +9,12 @@ from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import MODEL_NAME
 from polyqa.extractive.planted import as_evidence
-from polyqa.metrics.text import around, names_and_numbers, sentence_at, stems
+from polyqa.metrics.text import around, names_and_numbers, sentence_at
 from polyqa.models import SpanReader
 from polyqa.programs.citation import without_footnotes
 from polyqa.reports.marks import sentence_of
 
-from .confidence import SPANS
+from .confidence import SPANS, mentions
 
 Standing = Literal["answered", "unsure", "unanswered"]
 SURE, LEAST = 0.5, 0.23
@@ -78,9 +78,9 @@ def unnamed(question: str, passages: Sequence[Passage]) -> list[str]:
     >>> unnamed("What is Mongolia's capital?", [Passage(pid="1", text="Lima is the capital of Peru.")])
     ['Mongolia']
     """
-    there = [stems(passage.indexed_text) for passage in passages[:_READ]]
+    there = [passage.indexed_text for passage in passages[:_READ]]
     names = [re.sub(r"['’]s?$", "", name) for name in names_and_numbers(question)]
-    return [name for name in names if not any(stems(name) <= words for words in there)]
+    return [name for name in names if not any(mentions(text, name) for text in there)]
 
 
 def closest(question: str, passages: Sequence[Passage], reader: SpanReader) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from polyqa.base.values import Interpretation, Passage
+from polyqa.extractive.long_answers import OPENING
 from polyqa.metrics.text import CLOSING, FULL_STOPS, content_words, holds, sentences, several, without_marks
 
 LESS_CERTAIN = "Less certain:"
@@ -70,10 +71,11 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
     """Return a long answer whose sentences name their sources: "… on 4 May 1912 [2]."
 
     A sentence that tells a reading's answer gets the number of the passage that the reading cites; of several readings
-    with that answer the one whose passage is nearest to the sentence's words. A sentence that tells none gets the
-    number of the first passage that has a sentence with all its content words, at least four. An answer with marks of
-    its own (a language model may write them) is returned as it is; marks of footnotes that it has from the passages
-    are none.
+    with that answer the one whose passage is nearest to the sentence's words. Where a passage says the sentence itself
+    (one of its sentences has all the content words, at least four), only readings that cite such a passage count, and
+    without one the sentence gets the number of the first. What opens an answer (`long_answers.opening_of`) gets none.
+    An answer with marks of its own (a language model may write them) is returned as it is; marks of footnotes that it
+    has from the passages are none.
 
     Parameters
     ----------
@@ -89,8 +91,12 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
     marked = answer
     for sentence in reversed(sentences(answer)):
         said = sentence.text.removeprefix(LESS_CERTAIN)
-        numbered = _sources(said, interpretations, passages, numbers) or _quoted(said, passages)
-        if numbered:
+        if OPENING.match(said):
+            continue
+        saying = _saying(said, passages)
+        theirs = [reading for reading in interpretations if numbers.get(reading.pid or "") in saying]
+        numbered = _sources(said, theirs, passages, numbers) or saying[:1]
+        if numbered := numbered or _sources(said, interpretations, passages, numbers):
             without_end = _ENDS.sub("", sentence.text)
             place = answer.index(sentence.text, sentence.start) + len(without_end)
             gap = "" if _NO_SPACE.search(marked[:place]) else " "
@@ -156,12 +162,11 @@ def _owner(word: str) -> str:
     return word.removesuffix("'s").removesuffix("’s").rstrip("'’")
 
 
-def _quoted(sentence: str, passages: Sequence[Passage]) -> list[int]:
-    """Return the number of the first passage of which a sentence says what this one does."""
+def _saying(sentence: str, passages: Sequence[Passage]) -> list[int]:
+    """Return the numbers of the passages of which a sentence says what this one does."""
     words = set(map(_owner, content_words(sentence)))
-    if len(words) < _FEW_WORDS:
-        return []
-    for number, passage in enumerate(passages, 1):
-        if any(words <= sentence_words for sentence_words in _sentence_words(passage.title, passage.text)):
-            return [number]
-    return []
+    return [
+        number
+        for number, passage in enumerate(passages, 1)
+        if len(words) >= _FEW_WORDS and any(words <= one for one in _sentence_words(passage.title, passage.text))
+    ]

@@ -1,6 +1,7 @@
 """Findings: answers in passages, and how likely each is right."""
 
 import math
+import re
 from dataclasses import dataclass
 
 from polyqa.base.values import Passage
@@ -12,6 +13,7 @@ _QUOTED = 320  # characters of a sentence that are quoted
 _SCRAP = 140  # of what is no sentence, as a menu or a list
 _SUREST = 0.98  # so sure is a language model at most, in particular one that only says Yes or No
 _SUPPORTERS = 2
+_ARTICLE = re.compile(r"(?:The|An?) (?!(?:is|are|was|were|has|had|can|and|or)\b)")  # no name as in "Hepatitis A is"
 _OPENING = "\"“‘'([«¿¡"  # marks with which a sentence may begin
 
 
@@ -125,10 +127,14 @@ def _untitled(text: str, title: str) -> str:
     """Return a text without the title before it: "Korea Korea is divided." begins with one, "Korea is divided." not.
 
     "New York City Mayor Ed Koch spoke." names the mayor by the title.
+
+    >>> _untitled("Hepatitis A liver disease.", "Hepatitis"), _untitled("Hepatitis A is an infection.", "Hepatitis")
+    ('A liver disease.', 'Hepatitis A is an infection.')
     """
     rest = text.removeprefix(title).lstrip()
     begins = rest.lstrip(_OPENING)
-    return rest if begins.startswith(("The ", "A ", "An ", *title.split()[:1])) else text
+    again = begins.startswith(tuple(title.split()[:1]))
+    return rest if again or _ARTICLE.match(begins) else text
 
 
 def _is_sentence(text: str) -> bool:

@@ -1,6 +1,7 @@
 """The programs by name: what each is, where it is published, and what a question costs it."""
 
-from collections.abc import Iterator, Mapping
+from collections import UserDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
@@ -178,23 +179,14 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
 )
 
 
-class _Classes(Mapping[str, type[dspy.Module]]):
+class _Classes(UserDict[str, Any]):
     """The classes of the registry by name; each is imported when it is asked for."""
 
     def __getitem__(self, name: str) -> type[dspy.Module]:
         return REGISTRY[name].program
 
-    def __contains__(self, name: object) -> bool:
-        return name in REGISTRY
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(REGISTRY)
-
-    def __len__(self) -> int:
-        return len(REGISTRY)
-
-
-PROGRAMS: Mapping[str, type[dspy.Module]] = _Classes()
+PROGRAMS: Mapping[str, type[dspy.Module]] = _Classes(REGISTRY)
 
 
 def limits_of(program: dspy.Module) -> CallLimits | None:

@@ -90,7 +90,8 @@ def infer_pseudo_interpretations(prompt: Prompt, models: Models) -> dict[str, ob
     question said to have one plain meaning is repeated.
     """
     question, reason = prompt.question, prompt.inputs.get("reason", "")
-    kind = _kind(reason)
+    labels = (kind for kind in AmbiguityType if f"[{kind}]".lower() in reason.lower())
+    kind = next(labels, AmbiguityType.SUBJECT)
     if kind is AmbiguityType.NONE:
         return {"pseudo_interpretations": [question]}
     made: dict[str, str] = {}
@@ -108,22 +109,6 @@ def infer_pseudo_interpretations(prompt: Prompt, models: Models) -> dict[str, ob
             new = f"{question.rstrip(' ?')}{comma} {facet}?"
             made.setdefault(normalize_words(new), new)
     return {"pseudo_interpretations": list(made.values())[: prompt.clauses.most]}
-
-
-def _kind(reason: str) -> AmbiguityType:
-    labels = [kind for kind in AmbiguityType if f"[{kind}]".lower() in reason.lower()]
-    if labels:
-        return labels[0]
-    for kind, pattern in (
-        (AmbiguityType.NONE, r"\b(?:unambiguous|one (?:plain )?meaning|not ambiguous)\b"),
-        (AmbiguityType.TIME, r"\b(?:time|year|season|edition|date|when)\b"),
-        (AmbiguityType.LOCATION, r"\b(?:location|country|place|region|where|city)\b"),
-        (AmbiguityType.PREDICATE, r"\b(?:predicate|verb|action|event)\b"),
-        (AmbiguityType.OBJECT, r"\bobject\b"),
-    ):
-        if re.search(pattern, reason, re.I):
-            return kind
-    return AmbiguityType.SUBJECT
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ _WHO_IS = re.compile(r"who(?:['’]s| is| was| are| were) ([^\W\d_].*)", re.I)
 _PARTICLES = frozenset({"al", "and", "da", "de", "del", "der", "di", "la", "le", "of", "the", "van", "von"})
 _YES_OR_NO = re.compile(
     r"(?!.*\b(?:who|whom|whose|what|when|where|which|why|how)\b)"
-    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|should|would|isn't|aren't|wasn't|didn't|doesn't)\s",
+    r"(?!\w+ you (?:please )?(?:explain|give|know|list|name|say|tell)\b)"
+    r"(?:(?:is|are|was|were|do|does|did|has|have|had|could|should|would)(?:n['’]t)?|can(?:['’]t)?|won['’]t|"
+    r"will(?= (?-i:[a-z])))\s",
     re.I | re.S,
 )
 _TIME_WORD = re.compile(
@@ -63,7 +65,7 @@ def _is_name(parts: Sequence[str]) -> bool:
 
 
 def asks_yes_or_no(question: str) -> bool:
-    """Return whether a question wants a yes or a no; a polite one, "Can you tell me who …", does not.
+    """Return whether a question wants a yes or a no; a polite one, "Can you tell me who …", does not, nor a name.
 
     >>> asks_yes_or_no("Did Titanic sink in 1912?"), asks_yes_or_no("Do you know when Titanic sank?")
     (True, False)

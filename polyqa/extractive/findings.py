@@ -10,7 +10,7 @@ from polyqa.models import Span
 
 from .evidence import Evidence, Models, best_support, gather, same_answer, telling
 from .long_answers import compose_answer, tell, tidy
-from .prompt import Prompt, PromptPassage, evidence_in
+from .prompt import Prompt, PromptPassage
 from .readings import NULL
 from .wordings import wordings
 
@@ -29,7 +29,7 @@ def verify_finding(prompt: Prompt, models: Models) -> dict[str, object]:
 def tell_findings(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``interpretations`` and ``answer``: the question with what the title adds, the sentences one by one."""
     readings, told = [], []
-    for finding in evidence_in(prompt.inputs.get("findings", "")):
+    for finding in prompt.passages("findings"):
         title, sentence, answer = _parts(f"{finding.title} | {finding.text}")
         question = with_title(prompt.question, title)
         readings.append({"question": question, "answer": answer, "pid": str(finding.number)})
@@ -53,7 +53,7 @@ def read_document(prompt: Prompt, models: Models) -> dict[str, object]:
 def aggregate_answers(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``interpretations`` and ``answer``: each distinct answer of the replies, those of more replies first."""
     replies = []
-    for line in evidence_in(prompt.inputs.get("replies", "")):
+    for line in prompt.passages("replies"):
         title, sentence, answer = _parts(f"{line.title} | {line.text}")
         if answer.strip().lower() not in (_UNKNOWN, NULL, ""):
             start = max(sentence.find(answer), 0)

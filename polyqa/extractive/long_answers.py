@@ -37,6 +37,8 @@ _HEADING = re.compile(r"(?:^|(?<=[.!?:…=]\s)|(?<=[.!?…][)\]\"”»]\s))(={2,
 # brackets of "client.get()" are part of its name.
 _EMPTY_BRACKETS = re.compile(r"(?<!\w)\([\s;,:'’]*\)")
 _OPENED_BY_MARKS = re.compile(r"\((?:\s*[;,:])+\s*")
+OPENING = re.compile(r"The answer depends on what is meant: |.{1,200} can mean .+ or ")
+"""What `opening_of` makes."""
 _REPEATS = 10  # words
 _LONGEST = 60  # words; of a web page longer ones are mostly menus and tables
 

@@ -86,6 +86,11 @@ class Prompt:
         """The question that is asked."""
         return self.inputs["question"]
 
+    @property
+    def passage(self) -> "PromptPassage":
+        """The one passage that is shown; one without a text if it is absent."""
+        return next(iter(self.passages("passage")), PromptPassage(1, "", ""))
+
     def passages(self, name: str = "passages") -> list["PromptPassage"]:
         """Return the passages that an input shows; none if it is absent."""
         return evidence_in(self.inputs.get(name, ""))

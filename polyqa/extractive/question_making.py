@@ -29,7 +29,7 @@ def detect_answers(prompt: Prompt, models: Models) -> dict[str, object]:
 
     Those come first for which the writer is surest of its question.
     """
-    passage = prompt.passages("passage")[0]
+    passage = prompt.passage
     found = candidate_spans(passage)
     written = written_questions(passage, found, models.writer)
     asked = sorted(written, key=lambda span: -written[span].score)
@@ -40,7 +40,7 @@ def detect_answers(prompt: Prompt, models: Models) -> dict[str, object]:
 
 def generate_question(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``question`` with what the writer asks for the answer; ``None`` stands for no question."""
-    passage = prompt.passages("passage")[0]
+    passage = prompt.passage
     answer = prompt.inputs.get("answer", "").strip()
     written = written_questions(passage, [answer], models.writer) if answer else {}
     return {"question": written[answer].question if written else _NO_QUESTION}
@@ -73,7 +73,7 @@ def revise_question(prompt: Prompt, models: Models) -> dict[str, object]:
     First "it" or "the bridge" becomes the title's name; when the name stands there, its qualifier follows
     in brackets. A word that would tell the answer is not added.
     """
-    question, passage = prompt.question, prompt.passages("passage")[0]
+    question, passage = prompt.question, prompt.passage
     answer = prompt.inputs.get("answer", "")
     name, qualifier = split_title(passage.title)
     revised = question

@@ -9,7 +9,7 @@ from polyqa.replies import parse_interpretations, parse_yes_no
 from .demos import best_cut, scored_demos, support_in
 from .evidence import Models, best_support
 from .long_answers import tell, tidy
-from .prompt import Demo, Prompt, evidence_in
+from .prompt import Demo, Prompt
 from .readings import extract_interpretations
 from .titles import settle
 
@@ -71,7 +71,7 @@ def critique_segment(prompt: Prompt, models: Models) -> dict[str, object]:
     segment = prompt.inputs.get("segment", "")
     said = [_said(sentence.text, prompt.inputs.get("passage", "")) for sentence in sentences(segment)]
     support = Support.FULLY if said and all(said) else Support.PARTIALLY if any(said) else Support.NO
-    useful = best_support(prompt.question, evidence_in(segment), models)
+    useful = best_support(prompt.question, prompt.passages("segment"), models)
     return {"support": support, "usefulness": 1 + sum(useful >= mark for mark in _MARKS)}
 
 

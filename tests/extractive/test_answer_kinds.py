@@ -1,6 +1,6 @@
 import pytest
 
-from polyqa.extractive.answer_kinds import AnswerKind, answer_kind, fits_kind, years
+from polyqa.extractive.answer_kinds import AnswerKind, answer_kind, asks_yes_or_no, fits_kind, years
 
 
 def test_years() -> None:
@@ -78,3 +78,22 @@ def test_answer_kind(question: str, kind: AnswerKind) -> None:
 )
 def test_fits_kind(answer: str, kind: AnswerKind, fits: bool) -> None:
     assert fits_kind(answer, kind) is fits
+
+
+@pytest.mark.parametrize(
+    ("question", "yes_or_no"),
+    [
+        ("Is Curium radioactive?", True),
+        ("Will the mill be repaired?", True),
+        ("Won't it be repaired?", True),
+        ("Can’t it be repaired?", True),
+        ("Hasn't it been repaired?", True),
+        ("Can you borrow a drill on Sundays?", True),
+        ("Will Smith films", False),
+        ("Can you tell me when it was repaired?", False),
+        ("Could you please name the capital of France?", False),
+        ("Do you know the capital of France?", False),
+    ],
+)
+def test_a_question_that_wants_a_yes_or_a_no(question: str, yes_or_no: bool) -> None:
+    assert asks_yes_or_no(question) is yes_or_no

@@ -35,6 +35,13 @@ def test_answers_are_dates_numbers_and_names_but_not_the_title() -> None:
     assert answers == ["Horace Jones", "30 June 1894", "John Barry", "244 metres", "1976"]
 
 
+def test_of_a_passage_without_a_text_nothing_is_asked() -> None:
+    assert dspy.Predict(DetectAnswers)(passage="").answers == []
+    assert dspy.Predict(ReviseQuestion)(passage="", question="Who built it?", answer="Ada").revised_question == (
+        "Who built it?"
+    )
+
+
 @pytest.mark.parametrize("most", [None, 1, 14])
 def test_as_many_answers_as_the_prompt_asks_for_those_that_lead_to_a_question_first(most: int | None) -> None:
     def write(task: Task) -> str:

@@ -102,6 +102,18 @@ def test_what_a_program_of_ones_own_tells_is_data_whatever_it_is(tmp_path: Path)
     assert polyqa.answer_many(["When?"], tmp_path / "a.jsonl", program=Telling()).failed == {}
 
 
+def test_what_a_program_of_ones_own_means_by_our_names_stays() -> None:
+    own: dict[str, Any] = {"sources": ["a newspaper"], "faults": ["a leak"]}
+
+    class Garage(Own):
+        def forward(self, question: str) -> Any:
+            return dspy.Prediction(answer="Oil.", passages=[Passage(pid="car", text="It leaks oil.")], **own)
+
+    result = polyqa.ask("What is wrong with it?", program=Garage(), lm=own_lm())
+    assert (result.standing, result.sources, result.faults, result.extra) == ("unanswered", (), (), own)
+    json.dumps(result.to_dict())
+
+
 def test_a_program_of_ones_own_without_aforward_is_asked_as_often_at_once_as_is_said(tmp_path: Path) -> None:
     together = threading.Barrier(20)
 

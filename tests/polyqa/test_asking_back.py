@@ -29,6 +29,7 @@ JAGUAR = (
 
 
 GLOBEX = ("Contract (Globex) › Termination", "What is the notice period (Globex)?", "three months")
+CANADA = ("", "Who was the first woman on the Supreme Court of Canada?", "Bertha Wilson")
 
 
 @pytest.mark.parametrize(
@@ -58,6 +59,19 @@ GLOBEX = ("Contract (Globex) › Termination", "What is the notice period (Globe
                 ("Golda Meir", "Who was the first woman prime minister of Israel?", "Golda Meir"),
             ),
             "What do you mean: of India or of Israel?",
+        ),
+        # a phrase that begins within brackets does not end with one
+        (
+            "Who was the first woman on the Supreme Court?",
+            (CANADA, ("India", "Who was the first woman on the Supreme Court (Supreme Court of India)?", "Beevi")),
+            "What do you mean: of Canada or of India?",
+        ),
+        # nor does it tell apart what differs only by them
+        (
+            "Who was the first woman on the Supreme Court?",
+            (CANADA, ("", "Who was the first woman on the Supreme Court (Supreme Court of Canada)?", "Laskin")),
+            "What do you mean: “Who was the first woman on the Supreme Court of Canada” or "
+            "“Who was the first woman on the Supreme Court (Supreme Court of Canada)”?",
         ),
         # what is only told apart by whole questions is quoted
         (

@@ -281,6 +281,11 @@ def test_a_sentence_that_claims_both_keeps_both() -> None:
             NEGULESCO,
             f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (1953 film): It is the 1953 film Titanic by Jean Negulesco.",
         ),
+        (  # it stands behind the title of the passage that says it, whichever its reading cites
+            "James Cameron did. Titanic (musical): Richard Jones directed it.",
+            JONES.model_copy(update={"pid": "older"}),
+            f"James Cameron did.\n\n{LESS_CERTAIN} Titanic (musical): Richard Jones directed it.",
+        ),
         (  # the title that stood before it has gone
             "Titanic (1997 film): Kate Winslet starred. James Cameron directed.",
             WINSLET,

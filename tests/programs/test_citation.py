@@ -115,10 +115,24 @@ WON = [Interpretation(question="When did Titanic win?", answer="1997; 11 Oscars"
         ([], "The 1997 film won 11 Oscars.", "The 1997 film won 11 Oscars [2]."),
         ([], "The ship won 11 Oscars in 1953.", "The ship won 11 Oscars in 1953."),
         ([], "It sank.", "It sank."),
+        # what opens an answer says only what it is about
+        (READINGS, "It can mean the 1953 film or one of 1997.", "It can mean the 1953 film or one of 1997."),
     ],
 )
 def test_sentences_name_their_sources(readings: list[Interpretation], answer: str, marked: str) -> None:
     assert with_marks(answer, readings, PASSAGES) == marked
+
+
+@pytest.mark.parametrize(("cited", "mark"), [(("1995", "1940"), 1), (("1940",), 1)])
+def test_a_sentence_is_not_of_a_namesake_of_whom_another_reading_tells_the_same(
+    cited: tuple[str, ...], mark: int
+) -> None:
+    texts = {"1995": "Colin Firth was Darcy to the Elizabeth of Jennifer Ehle.", "1940": "Elizabeth was Greer Garson."}
+    shown = [Passage(pid=pid, title=f"Pride and Prejudice ({pid})", text=text) for pid, text in texts.items()]
+    answers = {"1995": "Colin Firth", "1940": "Elizabeth"}
+    readings = [Interpretation(question="Who played Darcy?", answer=answers[pid], pid=pid) for pid in cited]
+    sentence = texts["1995"].removesuffix(".")
+    assert with_marks(f"{sentence}.", readings, shown) == f"{sentence} [{mark}]."
 
 
 @given(st.text(alphabet='ab1997. \n"?!', max_size=60))
