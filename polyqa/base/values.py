@@ -96,10 +96,10 @@ class Passage(BaseModel):
         >>> Passage(pid="p1", title="Mercury", text="A planet.").render()
         'Mercury | A planet.'
 
-        The first bar parts title and text, see `title_in_line`.
+        The first bar parts title and text, see `title_in_line`. In a text without a title bars become look-alikes.
         """
         title, text = self.title_in_line, " ".join(self.text.split())
-        return f"{title} | {text}" if title else text
+        return f"{title} | {text}" if title else text.replace(" | ", BAR)
 
     def with_score(self, score: float) -> "Passage":
         """Return the same passage under another score."""

@@ -95,3 +95,9 @@ def test_one_correct_passage_is_enough_and_only_incorrect_ones_are_incorrect(
     grades: list[Grade], action: Grade
 ) -> None:
     assert Grade.of_all(grades) is action
+
+
+def test_a_bar_in_a_text_without_a_title_parts_nothing() -> None:
+    row = Passage(pid="a", text="Gasket | 40 euros | in store")
+    assert row.render() == "Gasket ｜ 40 euros ｜ in store"
+    assert Passage(pid="a", title="Prices", text="Gasket | 40").render() == "Prices | Gasket | 40"
