@@ -36,7 +36,7 @@ class Memory(Generic[Result]):
         self._results: OrderedDict[bytes, Result] = OrderedDict()
         self._wanted: OrderedDict[bytes, _Wanted] = OrderedDict()
         self._lock = threading.RLock()
-        self._making = threading.RLock()
+        self._making = threading.Lock()
 
     def get(
         self,
@@ -75,9 +75,7 @@ class Memory(Generic[Result]):
         if not missing:
             return
         with self._lock:
-            more = (
-                key for key, its in self._wanted.items() if its.kind == kind and not its.taken and key not in missing
-            )
+            more = (key for key, its in self._wanted.items() if its.kind == kind and key not in missing)
             others = {key: self._wanted[key] for key in islice(more, _OTHERS)}
         try:
             self._make_now({**missing, **others}, make)
@@ -89,17 +87,11 @@ class Memory(Generic[Result]):
             self._forget(missing)
 
     def _make_now(self, wanted: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]]) -> None:
-        for entry in wanted.values():
-            entry.taken = True
-        try:
-            results = make([entry.item for entry in wanted.values()])
-            self.put(dict(zip(wanted, results, strict=True)))
-            for entry, result in zip(wanted.values(), results, strict=True):
-                entry.result, entry.done = result, True
-            self._forget(wanted)
-        finally:
-            for entry in wanted.values():
-                entry.taken = False
+        results = make([entry.item for entry in wanted.values()])
+        self.put(dict(zip(wanted, results, strict=True)))
+        for entry, result in zip(wanted.values(), results, strict=True):
+            entry.result, entry.done = result, True
+        self._forget(wanted)
 
     def _forget(self, wanted: Mapping[bytes, "_Wanted"]) -> None:
         with self._lock:
@@ -117,11 +109,10 @@ class Memory(Generic[Result]):
 
 @dataclass(eq=False)
 class _Wanted:
-    """An item that somebody waits for, and what came of it; ``taken`` while it is made."""
+    """An item that somebody waits for, and what came of it."""
 
     item: Any
     kind: Hashable
-    taken: bool = False
     done: bool = False
     result: Any = None
 
