@@ -13,8 +13,7 @@ from polyqa.base.keys import without_keys
 
 _LONGEST = 300  # characters of what a server says
 _BEGINNING = 160  # characters of a reply
-_CONTEXT = "exceed_context_size_error"  # llama.cpp's
-# Other servers (vLLM, SGLang, LM Studio, OpenRouter) say it in words only.
+# Most servers (vLLM, SGLang, llama.cpp, LM Studio, OpenRouter) say it in words only.
 _TOO_LONG = re.compile(r"\bcontext (?:length|window|size)\b|\bprompt is too long\b", re.I)
 # Codes of OpenAI and Azure, then of Gemini, for what their filters stop: that is about one prompt, or one reply.
 _FILTERED = {
@@ -83,9 +82,8 @@ def explain(error: dspy_errors.LMError, model: str = "", address: str | None = N
     not_found = error.status == 404 and isinstance(error, dspy_errors.LMInvalidRequestError)
     hints = ((what, advice) for kind, what, advice in _HINTS if isinstance(error, kind))
     no_reply = error.status is not None and error.status < 400
-    what, advice = _NOT_FOUND if not_found else next(hints, _NO_REPLY if no_reply else _OTHER)
-    if is_filtered(error):
-        what, advice = _FILTER_HINT
+    special = _FILTER_HINT if is_filtered(error) else _NOT_FOUND if not_found else None
+    what, advice = special or next(hints, _NO_REPLY if no_reply else _OTHER)
     where = " from ".join(part for part in (str(error.status or ""), address or "") if part)
     said = what_it_says(error)
     told = "." if not said else f": {said}." if len(said) <= _LONGEST else f": {said[:_LONGEST]}…"
@@ -207,7 +205,7 @@ def _readable(kind: type[_Read], response: Any, body: bytes) -> _Read:
         if isinstance(code, int):  # the status once more, which would hide the type; OpenRouter sends it with 200
             status = code if status < 400 <= code < 600 else status
             error["code"] = None
-        if error.get("type") == _CONTEXT or (status in (400, 413) and _TOO_LONG.search(str(error.get("message")))):
+        if status in (400, 413) and _TOO_LONG.search(str(error.get("message"))):
             error["code"] = "context_length_exceeded"
         body = json.dumps(data).encode()
     return kind(status, response.reason, response.headers, response.http_version, body)

@@ -1,5 +1,6 @@
 """What the models that run in this process share: a memory of results, and pickles that bring no weights."""
 
+import hashlib
 import inspect
 import threading
 from collections import OrderedDict
@@ -20,7 +21,7 @@ _OTHERS = 256
 
 
 class Memory(Generic[Result]):
-    """The latest results by their keys; may be used by many threads.
+    """The latest results; may be used by many threads.
 
     What several threads want at the same time is made together: while one call of the model runs, the others' items
     wait, and the next call takes all of them. What two want at the same time is made once.
@@ -40,7 +41,6 @@ class Memory(Generic[Result]):
 
     def get(
         self,
-        keys: Sequence[bytes],
         items: Sequence[Item],
         make: Callable[[list[Item]], Sequence[Result]],
         *,
@@ -50,13 +50,14 @@ class Memory(Generic[Result]):
 
         Parameters
         ----------
-        keys, items
-            What each item is known by, and the items.
+        items
+            Texts, or tuples and dataclasses of them: each is known by a hash of what it shows itself as.
         make
             Makes the results of some items, in order.
         kind
             Items of one kind may be made together, whoever wants them: ``make`` does the same for all of them.
         """
+        keys = [hashlib.blake2b(repr((kind, item)).encode(), digest_size=16).digest() for item in items]
         with self._lock:
             results = {key: self._results[key] for key in keys if key in self._results}
             lacking = {key: item for key, item in zip(keys, items, strict=True) if key not in results}
@@ -88,9 +89,12 @@ class Memory(Generic[Result]):
 
     def _make_now(self, wanted: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]]) -> None:
         results = make([entry.item for entry in wanted.values()])
-        self.put(dict(zip(wanted, results, strict=True)))
         for entry, result in zip(wanted.values(), results, strict=True):
             entry.result, entry.done = result, True
+        with self._lock:
+            self._results.update(zip(wanted, results, strict=True))
+            while len(self._results) > self.size:
+                self._results.popitem(last=False)
         self._forget(wanted)
 
     def _forget(self, wanted: Mapping[bytes, "_Wanted"]) -> None:
@@ -98,13 +102,6 @@ class Memory(Generic[Result]):
             for key, entry in wanted.items():
                 if self._wanted.get(key) is entry:
                     del self._wanted[key]
-
-    def put(self, results: Mapping[bytes, Result]) -> None:
-        """Keep results that were made elsewhere."""
-        with self._lock:
-            self._results.update(results)
-            while len(self._results) > self.size:
-                self._results.popitem(last=False)
 
 
 @dataclass(eq=False)
