@@ -95,13 +95,6 @@ def attempt(number: int) -> Iterator[None]:
         _ATTEMPT.reset(before)
 
 
-def _whole(request: Request) -> Request:
-    """Return a request with the settings of its call that stand beside it."""
-    beside = (_CALL.get() or _Call()).beside
-    extensions = {**(request.config.extensions or {}), **beside}
-    return replace(request, config=replace(request.config, extensions=extensions)) if beside else request
-
-
 def _recorded_request(request: Request) -> RecordedRequest:
     texts = request.system if isinstance(request.system, tuple) else ()
     parts = [*texts, *(part for message in request.messages for part in message.parts)]
@@ -130,8 +123,7 @@ class RecordedEngine(Shared):
 
     def complete(self, request: Request) -> Response:
         """Return the recorded reply to a request, or ask and record; without a model to ask that is an error."""
-        request = _whole(request)
-        asked, record = self._find(request)
+        request, asked, record = self._find(request)
         if record is None:
             with self._asking() as done:
                 record = done(asked, self.lm(request, cache=False))  # type: ignore[misc]
@@ -150,12 +142,16 @@ class RecordedEngine(Shared):
         """Make the engine that `dump_state` described; it only replays."""
         return cls(Recording(state["path"]))
 
-    def _find(self, request: Request) -> tuple[RecordedRequest, RecordedReply | None]:
+    def _find(self, request: Request) -> tuple[Request, RecordedRequest, RecordedReply | None]:
+        """Return a request with the settings that stand beside it, as it is recorded, and its reply if it is there."""
+        if beside := (_CALL.get() or _Call()).beside:
+            extensions = {**(request.config.extensions or {}), **beside}
+            request = replace(request, config=replace(request.config, extensions=extensions))
         asked = _recorded_request(request)
         record = self.recording.get(asked)
         if record is None and self.lm is None:
             raise MissingReplyError(self.recording.missing(asked), model=asked.model)
-        return asked, record
+        return request, asked, record
 
     @contextmanager
     def _asking(self) -> Iterator[Any]:
@@ -183,8 +179,7 @@ class AsyncRecordedEngine(RecordedEngine):
 
     async def complete(self, request: Request) -> Response:
         """See `RecordedEngine.complete`."""
-        request = _whole(request)
-        asked, record = self._find(request)
+        request, asked, record = self._find(request)
         if record is None:
             with self._asking() as done:
                 record = done(asked, await self.lm.acall(request, cache=False))  # type: ignore[union-attr]
