@@ -321,8 +321,7 @@ class ColBERTIndex(Shared, Ranks):
             return results
         own_threads()
         texts = [well_formed(queries[index]) for index in asked]
-        keys = [text.encode() for text in texts]
-        encoded = self._queries.get(keys, texts, lambda missing: self.query_encoder(missing))
+        encoded = self._queries.get(texts, lambda missing: self.query_encoder(missing))
         for index, ranking in zip(asked, self._nearest(encoded, k), strict=True):
             results[index] = ranking
         return results

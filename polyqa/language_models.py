@@ -25,7 +25,11 @@ from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, Encoder, Reader, Sp
 LOCAL = "local"
 REASONING_TOKENS = 16_000
 """What a reply of a model that reasons may have, if nothing else is said: DSPy asks for as many at least."""
-_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
+_KEYS = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
 _OWN_OPTIONS = {
     "temperature": "--temperature",
     "max_tokens": "--max-tokens",
@@ -417,11 +421,11 @@ def _refuse_settings(settings: LMSettings) -> None:
 
 def _connection(name: str, api_base: str | None, settings: Mapping[str, Any]) -> dict[str, str]:
     """Return a server's address, and the placeholder that clients want for one without a key."""
-    variable = _KEYS.get(name.split("/", 1)[0])
-    has_key = variable is None or settings.get("api_key") or os.environ.get(variable)
+    variables = _KEYS.get(name.split("/", 1)[0], ())
+    has_key = not variables or settings.get("api_key") or any(map(os.environ.get, variables))
     if not has_key and not api_base:
         raise PolyqaError(
-            f"{name} needs a key: set the environment variable {variable}, or name a local server, such as "
+            f"{name} needs a key: set the environment variable {variables[0]}, or name a local server, such as "
             f"{name}@http://localhost:8000/v1."
         )
     address = {"api_base": api_base} if api_base else {}

@@ -22,8 +22,8 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.keys import error_line
 
 from .calls import Fallback, drop_unfinished, fallback_for
-from .errors import explain_unreadable
-from .exchanges import Exchange, exchanging
+from .errors import explain_unreadable, is_filtered
+from .exchanges import CUT, Exchange, exchanging
 from .long_answers import REFUSED, clean_reply
 from .recorded import attempt
 from .sampling import NO_SAMPLING, sampling_for
@@ -32,7 +32,6 @@ _WARMER = 0.3  # temperature of a second attempt where the first had 0: else the
 _SILENT_STEPS = 2  # after so many without any reply the server is taken to be down
 _REPLY_SHOWN = 300  # characters
 _LONG_PAUSE = 60.0  # seconds; a server that wants a longer one refuses whatever is sent at once
-_CUT_OFF = "the reply broke off"
 _NO_TEXT = "The LM returned an empty or null response"
 _UNREAD_FIELD = re.compile(r"Failed to parse field (\w+)")
 # The same request fails again: the key, the model, the request or the set-up is wrong.
@@ -146,10 +145,10 @@ class CallLog:
 
 
 class _Failure(NamedTuple):
-    """An attempt that failed, whether its reply broke off, the fallback for it, and how many readings that keeps."""
+    """An attempt that failed, why its reply broke off, the fallback for it, and how many readings that keeps."""
 
     error: Exception
-    cut: bool
+    cut: str
     fallback: Fallback | None
     readings: int
 
@@ -193,7 +192,7 @@ class _Attempts:
                 raise _as_unreadable(error, self._signature, exchange.reply) from error
             if exchange.cut and (unfinished := drop_unfinished(self._signature, reply, exchange.reply)):
                 name, became = unfinished
-                failed = FailedCall(self._step, name, _CUT_OFF, exchange.reply.strip()[:_REPLY_SHOWN], became)
+                failed = FailedCall(self._step, name, CUT[exchange.cut], exchange.reply.strip()[:_REPLY_SHOWN], became)
         self._log.answered = True
         self.outcome = Outcome(reply, failed)
 
@@ -207,12 +206,12 @@ class _Attempts:
         self._log.answered |= unreadable
         if not _may_be_mended(error):
             raise self._named(error)
-        cut = exchange.cut and unreadable
-        if cut:
+        cut = exchange.cut if unreadable else ""
+        if cut == "length":
             error.cut_after = exchange.limit  # type: ignore[attr-defined]
         fallback = self._fallback
         if self._signature is not None:
-            fallback = fallback_for(self._signature, self._first_inputs, _reply_of(error), cut=cut) or fallback
+            fallback = fallback_for(self._signature, self._first_inputs, _reply_of(error), cut=bool(cut)) or fallback
         self._failures.append(_Failure(error, cut, fallback, fallback.readings if fallback else 0))
         breaks_off_again = cut and self._failures[0].readings
         server_is_down = isinstance(error, dspy_errors.LMTimeoutError) and not self._log.answered
@@ -230,8 +229,9 @@ class _Attempts:
 
     def _record(self, failure: _Failure, became: str) -> FailedCall:
         error, reply = failure.error, _reply_of(failure.error)
-        if failure.cut and reply:
-            text = _CUT_OFF
+        if failure.cut:
+            why = CUT[failure.cut]
+            text = why if reply else f"{why} before its first word" + " (--max-tokens)" * (failure.cut == "length")
         elif not isinstance(error, AdapterParseError):
             text = f"the language model failed ({error_line(error, 160)})"
         elif str(error).partition("\n")[0].endswith(REFUSED):
@@ -267,8 +267,8 @@ def _as_unreadable(error: Exception, signature: type[dspy.Signature], reply: str
 
 
 def _may_be_mended(error: Exception) -> bool:
-    """Return whether asking again may help: the reply could not be read, or the server failed for now."""
-    if isinstance(error, AdapterParseError):
+    """Return whether asking again may help: the reply could not be read, was filtered, or the server failed for now."""
+    if isinstance(error, AdapterParseError) or is_filtered(error):
         return True
     if (getattr(error, "retry_after", None) or 0) > _LONG_PAUSE:
         return False

@@ -29,7 +29,7 @@ from polyqa.base.threads import in_a_daemon
 
 from .assigned import without_secrets
 from .dspy_internals import forget_oldest, lm_acall, lm_call, on_new_engine
-from .errors import AsyncErrorReader, ErrorReader, explain
+from .errors import AsyncErrorReader, ErrorReader, explain, what_it_says
 from .servers import TIMEOUT
 
 REMEMBERED = 256
@@ -322,7 +322,7 @@ def _impatience() -> Iterator[None]:
             raise
         raise BusyServerError(
             f"the server wants no request for {counted(round(pause), 'second')} (Retry-After), longer than the call "
-            f"may take. Ask again later. It says: {error.message}",
+            f"may take. Ask again later. It says: {what_it_says(error)}.",
             provider=error.provider,
             status=error.status,
             retry_after=error.retry_after,

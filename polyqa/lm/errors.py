@@ -13,7 +13,18 @@ from polyqa.base.keys import without_keys
 
 _LONGEST = 300  # characters of what a server says
 _BEGINNING = 160  # characters of a reply
-_CONTEXT = "exceed_context_size_error"  # llama.cpp's
+# Most servers (vLLM, SGLang, llama.cpp, LM Studio, OpenRouter) say it in words only.
+_TOO_LONG = re.compile(r"\bcontext (?:length|window|size)\b|\bprompt is too long\b", re.I)
+# Codes of OpenAI and Azure, then of Gemini, for what their filters stop: that is about one prompt, or one reply.
+_FILTERED = {
+    *("content_filter", "content_policy_violation", "invalid_prompt", "ResponsibleAIPolicyViolation"),
+    *("promptFeedback", "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
+    *("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"),
+}
+_FILTER_HINT = (
+    "the provider refused to reply",
+    "Leave out the passage that its filter may have stopped, or ask another model.",
+)
 _HINTS: tuple[tuple[type[Exception], str, str], ...] = (
     (
         dspy_errors.ContextWindowExceededError,
@@ -71,13 +82,24 @@ def explain(error: dspy_errors.LMError, model: str = "", address: str | None = N
     not_found = error.status == 404 and isinstance(error, dspy_errors.LMInvalidRequestError)
     hints = ((what, advice) for kind, what, advice in _HINTS if isinstance(error, kind))
     no_reply = error.status is not None and error.status < 400
-    what, advice = _NOT_FOUND if not_found else next(hints, _NO_REPLY if no_reply else _OTHER)
+    special = _FILTER_HINT if is_filtered(error) else _NOT_FOUND if not_found else None
+    what, advice = special or next(hints, _NO_REPLY if no_reply else _OTHER)
     where = " from ".join(part for part in (str(error.status or ""), address or "") if part)
-    said = without_keys(" ".join(_ADVICE.split(error.message)[0].split())).rstrip(". ")
+    said = what_it_says(error)
     told = "." if not said else f": {said}." if len(said) <= _LONGEST else f": {said[:_LONGEST]}…"
     text = " ".join(filter(None, (what, f"({where})" if where else ""))) + told + (f" {advice}" if advice else "")
     error.message, error.explained = text, True
     error.args = (f"[{named}] {text}" if (named := model or error.model) else text,)
+
+
+def what_it_says(error: Any) -> str:
+    """Return what a server said, on one line, without what lm15 adds and without keys."""
+    return without_keys(" ".join(_ADVICE.split(error.message)[0].split())).rstrip(". ")
+
+
+def is_filtered(error: Exception) -> bool:
+    """Return whether a provider's filter stopped a prompt or a reply: others may pass."""
+    return isinstance(error, dspy_errors.LMInvalidRequestError) and error.provider_code in _FILTERED
 
 
 def explain_unreadable(error: dspy_errors.AdapterParseError) -> None:
@@ -124,8 +146,9 @@ class ErrorReader:
     """Stands before a transport of DSPy's client and puts errors into the one form that the client reads.
 
     FastAPI says ``{"detail": …}``, vLLM has the fields of an error at the top, LM Studio and Ollama have a text for
-    ``error``, LM Studio with the status 200: DSPy's client would find no message in these, or an empty reply. The
-    address of each request is told.
+    ``error``, LM Studio with the status 200, OpenRouter has the status in an error's ``code``, and how a server says
+    that a prompt is too long differs: DSPy's client would find no message in these, or an empty reply. The address of
+    each request is told.
     """
 
     def __init__(self, transport: Any, asked: Callable[[str], None] = lambda address: None) -> None:
@@ -171,16 +194,18 @@ def _readable(kind: type[_Read], response: Any, body: bytes) -> _Read:
     except (ValueError, RecursionError):
         data = None
     error = data.get("error") if isinstance(data, dict) else None
-    if isinstance(error, dict):
-        # A number there is the status once more, and would hide the type.
-        if error.get("type") == _CONTEXT:
-            body = json.dumps({"error": {**error, "code": "context_length_exceeded"}}).encode()
-        elif isinstance(error.get("code"), int) and error.get("type"):
-            body = json.dumps({**data, "error": {**error, "code": None}}).encode()
-    elif isinstance(data, dict) and (isinstance(error, str) or (status >= 400 and error is None)):
+    if isinstance(data, dict) and (isinstance(error, str) or (status >= 400 and error is None)):
         said = error or data.get("message") or data.get("detail") or data
         text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
         status = status if status >= 400 else 404 if "choices" not in data else status
-        if status >= 400:
-            body = json.dumps({"type": "error", "error": {"message": text, "type": data.get("type")}}).encode()
+        error = {"message": text, "type": data.get("type")}
+        data = {"type": "error", "error": error} if status >= 400 else data
+    if isinstance(error, dict):
+        code = error.get("code")
+        if isinstance(code, int):  # the status once more, which would hide the type; OpenRouter sends it with 200
+            status = code if status < 400 <= code < 600 else status
+            error["code"] = None
+        if status in (400, 413) and _TOO_LONG.search(str(error.get("message"))):
+            error["code"] = "context_length_exceeded"
+        body = json.dumps(data).encode()
     return kind(status, response.reason, response.headers, response.http_version, body)

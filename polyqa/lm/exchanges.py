@@ -13,6 +13,8 @@ from dspy.utils.exceptions import AdapterParseError
 from .dspy_internals import forget_reply
 from .recorder import Ended, Listener, Started, listening, member, reply_text
 
+CUT = {"length": "the reply broke off", "content_filter": "the provider's filter stopped the reply"}
+"""Why replies end before their end."""
 _RECENT = 64  # entries of a language model's history among which a call is looked for
 
 
@@ -21,8 +23,8 @@ class Exchange(Listener):
 
     def __init__(self) -> None:
         self.reply = ""
-        # Whether it broke off at the limit of tokens; not known, and False, where DSPy's history is switched off.
-        self.cut = False
+        # Why it broke off, see `CUT`; not known, and empty, where DSPy's history is switched off.
+        self.cut = ""
         self.limit: int | None = None
         # No predictor has read it yet: what is raised then is raised by a reader.
         self.replied = False
@@ -37,7 +39,8 @@ class Exchange(Listener):
         """Look up why the reply ended."""
         self.replied = event.error is None
         if self.replied:
-            self.cut = _finish_reason(event) == "length"
+            reason = _finish_reason(event)
+            self.cut = reason if reason in CUT else ""
             asked = {**event.start.instance.kwargs, **(event.start.inputs.get("kwargs") or {})}
             self.limit = asked.get("max_tokens") or asked.get("max_completion_tokens")
             self.reply = reply_text(event.outputs)

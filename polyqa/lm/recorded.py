@@ -31,9 +31,10 @@ from polyqa.base.text import well_formed
 from .assigned import without_secrets
 from .client import RecentLM
 from .dspy_internals import lm_acall, lm_call
-from .recorder import messages_of
+from .recorder import messages_of, reply_text
 from .reply_file import ABILITIES, Described, RecordedReply, RecordedRequest, Recording, pack, telling
 from .sampling import keep
+from .servers import not_carried
 
 _USAGE = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens", "total_tokens": "total_tokens"}
 
@@ -56,9 +57,13 @@ class _Gate:
 
 @dataclass
 class _Call:
-    """A call of a `RecordedLM`, for its engine: what DSPy keeps from engines."""
+    """A call of a `RecordedLM`, for its engine: what DSPy keeps from engines, and the settings that no request holds.
+
+    A server may have settings that OpenAI's API has not, such as Ollama's ``num_ctx``.
+    """
 
     rollout: int | None = None
+    beside: Mapping[str, Any] = field(default_factory=dict)
     gate: _Gate | None = None
     replies: Iterator[int] = field(default_factory=count)
 
@@ -118,7 +123,7 @@ class RecordedEngine(Shared):
 
     def complete(self, request: Request) -> Response:
         """Return the recorded reply to a request, or ask and record; without a model to ask that is an error."""
-        asked, record = self._find(request)
+        request, asked, record = self._find(request)
         if record is None:
             with self._asking() as done:
                 record = done(asked, self.lm(request, cache=False))  # type: ignore[misc]
@@ -137,12 +142,16 @@ class RecordedEngine(Shared):
         """Make the engine that `dump_state` described; it only replays."""
         return cls(Recording(state["path"]))
 
-    def _find(self, request: Request) -> tuple[RecordedRequest, RecordedReply | None]:
+    def _find(self, request: Request) -> tuple[Request, RecordedRequest, RecordedReply | None]:
+        """Return a request with the settings that stand beside it, as it is recorded, and its reply if it is there."""
+        if beside := (_CALL.get() or _Call()).beside:
+            extensions = {**(request.config.extensions or {}), **beside}
+            request = replace(request, config=replace(request.config, extensions=extensions))
         asked = _recorded_request(request)
         record = self.recording.get(asked)
         if record is None and self.lm is None:
             raise MissingReplyError(self.recording.missing(asked), model=asked.model)
-        return asked, record
+        return request, asked, record
 
     @contextmanager
     def _asking(self) -> Iterator[Any]:
@@ -170,7 +179,7 @@ class AsyncRecordedEngine(RecordedEngine):
 
     async def complete(self, request: Request) -> Response:
         """See `RecordedEngine.complete`."""
-        asked, record = self._find(request)
+        request, asked, record = self._find(request)
         if record is None:
             with self._asking() as done:
                 record = done(asked, await self.lm.acall(request, cache=False))  # type: ignore[union-attr]
@@ -193,7 +202,9 @@ def _events(response: Response) -> Iterator[Any]:
 
 
 def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTracker, seconds: float) -> RecordedReply:
-    kinds = {part.type for part in response.message.parts} - {"text", "thinking", "refusal"}
+    kinds = {part.type for part in response.message.parts} - {"text", "thinking", "refusal", "citation"}
+    if "tools" not in asked.settings:
+        kinds -= {"tool_call"}  # which nobody offered, so nobody waits for it
     if kinds:
         raise InvalidRequestError(f"A recording holds texts only: this reply has a {', '.join(sorted(kinds))}.")
     # As DSPy counts them for this provider, not as the provider's own figures are defined.
@@ -204,7 +215,7 @@ def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTr
         [token.token, round(token.logprob, 4), [[top.token, round(top.logprob, 4)] for top in token.top]]
         for token in response.logprobs or ()
     )
-    text = well_formed(response.message.text or "")
+    text = well_formed(reply_text(response))
     return RecordedReply(asked, text, response.finish_reason, usage, seconds, tokens)
 
 
@@ -240,23 +251,26 @@ class RecordedLM(Shared, RecentLM):
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Reply as `dspy.LM` does."""
-        with self._call(kwargs):
-            return lm_call(self, prompt, messages=messages, **kwargs)
+        with self._call(prompt, kwargs) as given:
+            return lm_call(self, prompt, messages=messages, **given)
 
     @with_callbacks
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Reply without blocking the event loop."""
-        with self._call(kwargs):
-            return await lm_acall(self, prompt, messages=messages, **kwargs)
+        with self._call(prompt, kwargs) as given:
+            return await lm_acall(self, prompt, messages=messages, **given)
 
     @contextmanager
-    def _call(self, settings: Mapping[str, Any]) -> Iterator[None]:
+    def _call(self, prompt: Any, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Make a call in the block, with the settings that DSPy is to make a request of."""
         stream = dspy.settings.send_stream
         gate = None if stream is None or self.replays else _Gate(stream)
-        before = _CALL.set(_Call({**self.kwargs, **settings}.get("rollout_id"), gate))
+        wanted = {**self.kwargs, **settings}
+        beside = {} if isinstance(prompt, Request) else not_carried(self, wanted)
+        before = _CALL.set(_Call(wanted.get("rollout_id"), beside, gate))
         try:
             with nullcontext() if gate is None else dspy.context(send_stream=gate):
-                yield
+                yield {**settings, **dict.fromkeys(beside)}
         finally:
             _CALL.reset(before)
 
@@ -288,6 +302,8 @@ def recorded(path: str | Path, lm: dspy.LM | None = None, *, model: str | None =
     recording = Recording(path)
     if lm is not None:
         pack(path)  # a folder that cannot be written should cost no call
+        if lm.engine == "auto" and not_carried(lm, lm.kwargs):
+            lm = lm.copy(engine="litellm")  # as without a recording: DSPy's own client has no place for them
         name, described = str(lm.model), Described.of(lm)
         base = {name: value for name, value in lm.kwargs.items() if name not in CLIENT_KEYS}
     else:

@@ -289,9 +289,12 @@ def recording(lm: dspy.LM, program: dspy.Module | None = None) -> Iterator[Recor
 
 
 def reply_text(outputs: Any) -> str:
-    """Return the text of the first reply, from what a call of a language model returns; empty if it has none."""
+    """Return the text of the first reply, from what a call of a language model returns; empty if it has none.
+
+    Thoughts are no part of it, nor calls of tools.
+    """
     if isinstance(outputs, dspy.lm15.Response):
-        return outputs.message.text or ""
+        return "".join(part.text for part in outputs.message.parts if part.type == "text")
     first = next(iter(outputs), None) if isinstance(outputs, (list, tuple)) else outputs
     text = first.get("text", first) if isinstance(first, dict) else first
     return "" if text is None else str(text)

@@ -79,9 +79,16 @@ def server_address(name: str, address: str | None, *, litellm: bool = False) -> 
     'http://localhost:11434'
     >>> server_address("openai/m", "http://localhost:8000/v1/chat/completions")
     'http://localhost:8000/v1'
+
+    Raises
+    ------
+    PolyqaError
+        If it is none.
     """
     if address is None:
         return None
+    if not re.match(r"https?://[^/]", address, re.I):
+        raise PolyqaError(f"{address!r:.100} is no address of a server: it begins with http:// or https://.")
     address = _ENDPOINT.sub("", address.rstrip("/"))
     if name.partition("/")[0] not in _HAS_ROOT:
         return address
@@ -120,8 +127,7 @@ def needs_litellm(lm: dspy.LM, chosen: Mapping[str, Any]) -> bool:
         If nobody knows a setting, the client drops one, or this provider's server ignores one.
     """
     provider = lm.model.partition("/")[0]
-    names = [name for name in chosen if name not in _LM_SETTINGS and chosen[name] is not None]
-    unknown = [name for name in names if not _is_carried(lm, {name: chosen[name]})]
+    unknown = [*not_carried(lm, chosen)]
     if isinstance(lm.engine, str) and not unknown and (lost := _dropped(lm, chosen)):
         if provider in _OLLAMA and lm.engine == "auto":
             unknown = lost
@@ -133,6 +139,13 @@ def needs_litellm(lm: dspy.LM, chosen: Mapping[str, Any]) -> bool:
     if unknown and lm.engine == "lm15":
         raise PolyqaError(f"Only LiteLLM sends {unknown[0]}, and not at an even pace: leave out --requests-per-minute.")
     return provider in _HAS_ROOT and lm.engine in ("auto", "litellm") and bool(unknown or lm.engine == "litellm")
+
+
+def not_carried(lm: dspy.LM, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that a request in DSPy's form has no place for."""
+    given = [name for name in chosen if name not in _LM_SETTINGS and chosen[name] is not None]
+    made = [name for name in given if not isinstance(chosen[name], type)]  # of a class DSPy makes a schema first
+    return {name: chosen[name] for name in made if not _is_carried(lm, {name: chosen[name]})}
 
 
 def _is_carried(lm: dspy.LM, settings: Mapping[str, Any]) -> bool:

@@ -3,23 +3,15 @@
 Importing this package loads no model; a model is read when it is first used.
 """
 
-from .encoder import EMBEDDED_ENCODER, Encoder
-from .reader import EMBEDDED_READER, Reader, SpanReader, reader_name
-from .spans import Reading, Span
-from .writer import EMBEDDED_WRITER, Writer, Written
-from .writing import Task
-
-__all__ = [
-    "EMBEDDED_ENCODER",
-    "EMBEDDED_READER",
-    "EMBEDDED_WRITER",
-    "Encoder",
-    "Reader",
-    "Reading",
-    "Span",
-    "SpanReader",
-    "Task",
-    "Writer",
-    "Written",
-    "reader_name",
-]
+from .encoder import EMBEDDED_ENCODER as EMBEDDED_ENCODER
+from .encoder import Encoder as Encoder
+from .reader import EMBEDDED_READER as EMBEDDED_READER
+from .reader import Reader as Reader
+from .reader import SpanReader as SpanReader
+from .reader import reader_name as reader_name
+from .spans import Reading as Reading
+from .spans import Span as Span
+from .writer import EMBEDDED_WRITER as EMBEDDED_WRITER
+from .writer import Writer as Writer
+from .writer import Written as Written
+from .writing import Task as Task

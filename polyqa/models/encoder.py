@@ -3,7 +3,6 @@
 It ranks passages, picks demos and compares readings. Texts are encoded in batches and never twice.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -81,7 +80,7 @@ class Encoder(SharedModel):
         """
         own_threads()
         texts = [well_formed(text) for text in texts]
-        rows = self._memory.get([_key(text) for text in texts], texts, lambda missing: list(self._forward(missing)))
+        rows = self._memory.get(texts, lambda missing: list(self._forward(missing)))
         return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
     def similarity(self, left: Sequence[str], right: Sequence[str]) -> NDArray[np.float32]:
@@ -90,10 +89,6 @@ class Encoder(SharedModel):
             return np.zeros((len(left), len(right)), dtype=np.float32)
         vectors = self.encode([*left, *right])
         return vectors[: len(left)] @ vectors[len(left) :].T
-
-
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
 class _MiniLM:

@@ -1,5 +1,6 @@
 """What the models that run in this process share: a memory of results, and pickles that bring no weights."""
 
+import hashlib
 import inspect
 import threading
 from collections import OrderedDict
@@ -20,7 +21,7 @@ _OTHERS = 256
 
 
 class Memory(Generic[Result]):
-    """The latest results by their keys; may be used by many threads.
+    """The latest results; may be used by many threads.
 
     What several threads want at the same time is made together: while one call of the model runs, the others' items
     wait, and the next call takes all of them. What two want at the same time is made once.
@@ -36,11 +37,10 @@ class Memory(Generic[Result]):
         self._results: OrderedDict[bytes, Result] = OrderedDict()
         self._wanted: OrderedDict[bytes, _Wanted] = OrderedDict()
         self._lock = threading.RLock()
-        self._making = threading.RLock()
+        self._making = threading.Lock()
 
     def get(
         self,
-        keys: Sequence[bytes],
         items: Sequence[Item],
         make: Callable[[list[Item]], Sequence[Result]],
         *,
@@ -50,13 +50,14 @@ class Memory(Generic[Result]):
 
         Parameters
         ----------
-        keys, items
-            What each item is known by, and the items.
+        items
+            Texts, or tuples and dataclasses of them: each is known by a hash of what it shows itself as.
         make
             Makes the results of some items, in order.
         kind
             Items of one kind may be made together, whoever wants them: ``make`` does the same for all of them.
         """
+        keys = [hashlib.blake2b(repr((kind, item)).encode(), digest_size=16).digest() for item in items]
         with self._lock:
             results = {key: self._results[key] for key in keys if key in self._results}
             lacking = {key: item for key, item in zip(keys, items, strict=True) if key not in results}
@@ -75,9 +76,7 @@ class Memory(Generic[Result]):
         if not missing:
             return
         with self._lock:
-            more = (
-                key for key, its in self._wanted.items() if its.kind == kind and not its.taken and key not in missing
-            )
+            more = (key for key, its in self._wanted.items() if its.kind == kind and key not in missing)
             others = {key: self._wanted[key] for key in islice(more, _OTHERS)}
         try:
             self._make_now({**missing, **others}, make)
@@ -89,17 +88,14 @@ class Memory(Generic[Result]):
             self._forget(missing)
 
     def _make_now(self, wanted: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]]) -> None:
-        for entry in wanted.values():
-            entry.taken = True
-        try:
-            results = make([entry.item for entry in wanted.values()])
-            self.put(dict(zip(wanted, results, strict=True)))
-            for entry, result in zip(wanted.values(), results, strict=True):
-                entry.result, entry.done = result, True
-            self._forget(wanted)
-        finally:
-            for entry in wanted.values():
-                entry.taken = False
+        results = make([entry.item for entry in wanted.values()])
+        for entry, result in zip(wanted.values(), results, strict=True):
+            entry.result, entry.done = result, True
+        with self._lock:
+            self._results.update(zip(wanted, results, strict=True))
+            while len(self._results) > self.size:
+                self._results.popitem(last=False)
+        self._forget(wanted)
 
     def _forget(self, wanted: Mapping[bytes, "_Wanted"]) -> None:
         with self._lock:
@@ -107,21 +103,13 @@ class Memory(Generic[Result]):
                 if self._wanted.get(key) is entry:
                     del self._wanted[key]
 
-    def put(self, results: Mapping[bytes, Result]) -> None:
-        """Keep results that were made elsewhere."""
-        with self._lock:
-            self._results.update(results)
-            while len(self._results) > self.size:
-                self._results.popitem(last=False)
-
 
 @dataclass(eq=False)
 class _Wanted:
-    """An item that somebody waits for, and what came of it; ``taken`` while it is made."""
+    """An item that somebody waits for, and what came of it."""
 
     item: Any
     kind: Hashable
-    taken: bool = False
     done: bool = False
     result: Any = None
 

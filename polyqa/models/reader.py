@@ -1,6 +1,5 @@
 """The span reader with a null answer: embedded, or any Hugging Face question-answering model."""
 
-import hashlib
 import itertools
 import math
 import re
@@ -134,8 +133,7 @@ class Reader(SharedModel):
         """
         own_threads()
         pairs = [(well_formed(question), well_formed(context)) for question, context in pairs]
-        keys = [_key(question, context, keep) for question, context in pairs]
-        return self._memory.get(keys, pairs, lambda missing: self._read_fresh(missing, keep), kind=keep)
+        return self._memory.get(pairs, lambda missing: self._read_fresh(missing, keep), kind=keep)
 
     def count_tokens(self, text: str) -> int:
         """Return the number of word pieces of a text, special tokens not counted."""
@@ -178,11 +176,6 @@ class Reader(SharedModel):
                 read[index] = Window(starts[row, real].copy(), ends[row, real].copy(), offsets)
         order = itertools.count()
         return [[read[next(order)] for _ in windows] for windows in cut]
-
-
-def _key(question: str, context: str, keep: int) -> bytes:
-    parts = f"{keep} {len(question)} {question}{context}"
-    return hashlib.blake2b(parts.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 def excerpts(question: str, text: str) -> list[tuple[int, str]]:

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+_N_BEST = 20  # start and end positions of a window that are combined (official)
+_LONGEST = 30  # tokens of an answer (official)
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -70,14 +73,7 @@ class Reading:
         return self.spans[0].text if self.spans and -self.margin <= threshold else ""
 
 
-def read_windows(
-    context: str,
-    windows: Sequence[Window],
-    *,
-    n_best: int = 20,
-    max_answer_length: int = 30,
-    keep: int = 1,
-) -> Reading:
+def read_windows(context: str, windows: Sequence[Window], *, keep: int = 1) -> Reading:
     """Choose the answer spans of one context from the logits of its windows.
 
     Parameters
@@ -86,10 +82,6 @@ def read_windows(
         The text that the offsets point into.
     windows
         The windows, at least one.
-    n_best
-        How many start and how many end positions of a window are combined (official: 20).
-    max_answer_length
-        Longest answer in tokens (official: 30).
     keep
         How many spans to return; a span that overlaps a better one is left out, so the first is
         the official answer and the rest are other places.
@@ -97,15 +89,15 @@ def read_windows(
     spans: list[Span] = []
     for window in windows:
         inside = np.array([offset is not None for offset in window.offsets])
-        starts = np.argsort(-window.start_logits, kind="stable")[:n_best]
-        ends = np.argsort(-window.end_logits, kind="stable")[:n_best]
+        starts = np.argsort(-window.start_logits, kind="stable")[:_N_BEST]
+        ends = np.argsort(-window.end_logits, kind="stable")[:_N_BEST]
         starts, ends = starts[inside[starts]], ends[inside[ends]]
         if not len(starts) or not len(ends):
             continue
         length = ends[None, :] - starts[:, None] + 1
         scores = window.start_logits[starts][:, None] + window.end_logits[ends][None, :]
-        scores = np.where((length >= 1) & (length <= max_answer_length), scores, -np.inf)
-        for flat in np.argsort(-scores, axis=None, kind="stable")[: n_best if keep == 1 else None]:
+        scores = np.where((length >= 1) & (length <= _LONGEST), scores, -np.inf)
+        for flat in np.argsort(-scores, axis=None, kind="stable")[: _N_BEST if keep == 1 else None]:
             row, column = np.unravel_index(flat, scores.shape)
             if not np.isfinite(scores[row, column]):
                 break

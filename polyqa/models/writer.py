@@ -1,6 +1,5 @@
 """The writer: the question that a passage answers with a given answer, alone or in a user's words."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,14 +60,12 @@ class Writer(SharedModel):
     def write(self, tasks: Sequence[Task]) -> list[Written]:
         """Write a question for each task, in their order."""
         own_threads()
-        return self._memory.get([_key(task) for task in tasks], tasks, self._write_fresh)
+        return self._memory.get(tasks, self._write_fresh)
 
     def likelihood(self, tasks: Sequence[Task], questions: Sequence[str]) -> list[float]:
         """Return how likely each question is for its task: the mean log-probability of its tokens (at most 0)."""
         own_threads()
-        pairs = list(zip(tasks, questions, strict=True))
-        keys = [_key(task) + question.encode(errors="surrogatepass") for task, question in pairs]
-        return self._likelihoods.get(keys, pairs, self._weigh_fresh)
+        return self._likelihoods.get(list(zip(tasks, questions, strict=True)), self._weigh_fresh)
 
     def _weigh_fresh(self, pairs: Sequence[tuple[Task, str]]) -> list[float]:
         import torch
@@ -159,8 +156,3 @@ def load_parts(network: Any, weights: Mapping[str, Any], folder: Path) -> Any:
     if lost or unknown:
         raise PolyqaError(f"{folder} holds another network than the writer's ({', '.join([*lost, *unknown][:3])}).")
     return network.eval()
-
-
-def _key(task: Task) -> bytes:
-    text = f"{task.start} {task.end} {len(task.question)} {len(task.title)} {task.question}{task.title}{task.context}"
-    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()

@@ -22,7 +22,7 @@ from .text import (
     without_lead,
 )
 
-QUESTION_KEYS = ("disambiguated_question", "interpretation", "question", "dq")
+QUESTION_KEYS = ("disambiguated_question", "interpretation", "question", "reading", "dq")
 ANSWER_KEYS = ("short_answer", "answer", "da")
 _PID_KEYS = ("pid", "passage", "source")
 _BAR = re.compile(r"\s+\|\s+")

@@ -7,9 +7,16 @@ from typing import Any
 
 from polyqa.base.text import well_formed
 
-_THOUGHT = re.compile(r"<(think|thinking|thought)>.*?</\1>", re.S | re.I)
-_UNOPENED = re.compile(r"\A.*</(?:think|thinking|thought)>", re.S | re.I)
-_UNCLOSED = re.compile(r"<(?:think|thinking|thought)>.*\Z", re.S | re.I)
+# In tags, as Mistral's models do, or as gpt-oss does, where the server leaves thoughts in the reply.
+_OPENED = r"(?:<(?i:think|thinking|thought)>|\[THINK\]|<\|channel\|>analysis<\|message\|>)"
+_CLOSED = r"(?:</(?i:think|thinking|thought)>|\[/THINK\]|<\|channel\|>final<\|message\|>)"
+_THOUGHT = re.compile(rf"{_OPENED}.*?{_CLOSED}", re.S)
+_UNOPENED = re.compile(rf"\A.*{_CLOSED}", re.S)
+_UNCLOSED = re.compile(rf"{_OPENED}.*\Z", re.S)
+_END_OF_TURN = re.compile(
+    r"(?:\s*(?:<\|(?:im_end|end|return|eot_id|endoftext|end_of_text)\|>|<end_of_turn>|</s>))+\s*\Z"
+)
+_LENTICULAR = re.compile(r"【(\d{1,3})(?:[:†][^【】\n]{0,60})?】")  # so OpenAI's models cite
 _FENCE = re.compile(r"\A```[\w-]*[ \t]*\n?(.*?)\n?[ \t]*```\Z", re.S)
 _BULLET = re.compile(r"\A\s*(?:[-*•–]\s+)?[*_]{0,2}(?:\(?\d{1,2}\s*[.):](?!\d)|\[\d{1,3}\])[*_]{0,2}\s*|\A\s*[-*•–]\s+")
 # The number of a passage is a source, and stays.
@@ -56,17 +63,20 @@ def _may_loop(text: str) -> bool:
 
 
 def without_thoughts(text: str) -> str:
-    """Return a reply without what a reasoning model thought aloud, and without loops.
+    """Return a reply without what a reasoning model thought aloud, loops, and the mark that ends a turn.
 
-    A block that was never opened ends at its closing tag, one that was never closed ends with the reply.
+    A block that was never opened ends at its closing tag, one that was never closed ends with the reply. Citations
+    are written as in the prompt.
 
     >>> without_thoughts("<think>Is it? No.</think>Yes"), without_thoughts("It may be No.</think>Yes")
     ('Yes', 'Yes')
+    >>> without_thoughts("It came out in 1997 【3†source】.<|im_end|>")
+    'It came out in 1997 [3].'
     """
     text = without_loops(well_formed(text).replace("\r\n", "\n"))
-    if "</" in text:  # else it would look for the end of each block that was opened
+    if any(mark in text for mark in ("</", "[/THINK]", "<|")):  # else it would look for the end of each opened block
         text = _UNOPENED.sub("", _THOUGHT.sub("", text))
-    return _UNCLOSED.sub("", text).strip()
+    return _LENTICULAR.sub(r"[\1]", _END_OF_TURN.sub("", _UNCLOSED.sub("", text))).strip()
 
 
 def told(text: str) -> str:

@@ -11,7 +11,17 @@ from typing import Any
 import dspy
 import pytest
 from dspy.clients.cache import Cache
-from dspy.lm15 import AuthError, Message, RateLimitError, Response, ServerError, TimeoutError, TransportError, Usage
+from dspy.lm15 import (
+    AuthError,
+    FinishReason,
+    Message,
+    RateLimitError,
+    Response,
+    ServerError,
+    TimeoutError,
+    TransportError,
+    Usage,
+)
 from dspy.utils.exceptions import AdapterParseError, LMError, LMTransportError
 from openai_server import Server, Wire, completion, serve
 from scripted_engine import ScriptedEngine, last_message, scripted_lm
@@ -68,8 +78,8 @@ class InTurn:
                 yield server
 
 
-def broken_off(text: str) -> Response:
-    return Response(id=None, model="m", message=Message.assistant(text), finish_reason="length", usage=Usage())
+def broken_off(text: str, why: FinishReason = "length") -> Response:
+    return Response(id=None, model="m", message=Message.assistant(text), finish_reason=why, usage=Usage())
 
 
 def called(
@@ -159,6 +169,7 @@ WIRES = {
     "excuse": Wire(completion("I am sorry, but I cannot help with that.")),
     "HTML": Wire("<html>Please log in</html>", content_type="text/html"),
     "half of the JSON": Wire(completion("Yes")[:70]),
+    "prompt filtered": Wire('{"error": {"message": "no", "code": "content_filter"}}', 400),
     "500": Wire('{"error": {"message": "boom"}}', 500),
     "502": Wire("<html>bad gateway</html>", 502, "text/html"),
     "429": Wire('{"error": {"message": "slow down"}}', 429),
@@ -301,6 +312,20 @@ def test_what_is_whole_of_a_reply_that_broke_off_is_kept(
     assert outcome.failed is not None
     assert (outcome.failed.field, outcome.failed.error) == ("answer", "the reply broke off")
     assert (outcome.prediction.answer, outcome.failed.became, replies.calls) == (answer, became, 1)
+
+
+def test_an_answer_that_a_filter_stopped_is_not_taken_for_a_whole_one() -> None:
+    replies = InTurn(broken_off("The film came out in 19", "content_filter"))
+    outcome = outcome_of(replies, AnswerClosedBook, {"question": QUESTION})
+    assert (outcome.prediction.answer, replies.calls) == ("The film came out in 19", 1)
+    assert outcome.failed is not None
+    assert outcome.failed.error == "the provider's filter stopped the reply"
+
+
+def test_that_thoughts_took_all_tokens_is_said() -> None:
+    outcome = outcome_of(InTurn(broken_off("")))
+    assert outcome.failed is not None
+    assert outcome.failed.error == "the reply broke off before its first word (--max-tokens)"
 
 
 def test_a_label_that_was_read_from_a_reply_that_broke_off_is_no_failure() -> None:

@@ -129,7 +129,7 @@ def test_what_may_pass_is_tried_again(
 def test_a_server_that_wants_too_long_a_pause_says_for_how_long(calls: Calls) -> None:
     with (
         served(failures=[(503, {"Retry-After": "3600"})]) as (lm, _),
-        pytest.raises(BusyServerError, match=r"for 3,600 seconds \(Retry-After\), longer than the call.*status 503"),
+        pytest.raises(BusyServerError, match=r"for 3,600 seconds \(Retry-After\), longer than the call.*status 503\.$"),
     ):
         calls(lm, 1)
 

@@ -98,9 +98,11 @@ def test_what_fails_otherwise_leaves_the_cache_alone(replies: Replies, server: S
 
 
 @pytest.mark.parametrize("engine", ["auto", "litellm"])
-@pytest.mark.parametrize(("finish_reason", "cut"), [("stop", False), ("length", True)])
+@pytest.mark.parametrize(
+    ("finish_reason", "cut"), [("stop", ""), ("length", "length"), ("content_filter", "content_filter")]
+)
 def test_a_reply_that_broke_off_is_known_also_from_the_cache(
-    ask: Ask, engine: str, finish_reason: str, cut: bool, replies: Replies, server: Server
+    ask: Ask, engine: str, finish_reason: str, cut: str, replies: Replies, server: Server
 ) -> None:
     replies.text, replies.finish_reason = "Yes, the pass", finish_reason
     with dspy.context(lm=remote(server, engine=engine), adapter=LeanAdapter()):
@@ -117,6 +119,6 @@ def test_a_request_of_dspy_3_5_is_forgotten_and_known_to_break_off(replies: Repl
     with pytest.raises(ValueError, match="unreadable"), exchanging() as exchange:  # noqa: PT012
         lm(request)
         raise ValueError("unreadable")
-    assert (exchange.cut, exchange.reply) == (True, "Bananas.")
+    assert (exchange.cut, exchange.reply) == ("length", "Bananas.")
     lm(request)
     assert len(server.requests) == 2

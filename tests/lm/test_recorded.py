@@ -203,6 +203,46 @@ def test_the_time_limit_and_why_a_reply_ended_stay(ask: Ask, path: Path) -> None
     assert replay.history[-1]["response"].finish_reason == "length"
 
 
+TOOL_CALL = {"id": "1", "type": "function", "function": {"name": "search", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "beside", [{"reasoning_content": "Hm."}, {"tool_calls": [TOOL_CALL]}], ids=["thoughts", "call"]
+)
+def test_a_text_is_kept_whatever_stands_beside_it(ask: Ask, beside: dict[str, Any], path: Path) -> None:
+    body = json.loads(completion("In 1997."))
+    body["choices"][0]["message"] |= beside
+
+    class Thinking:
+        def complete(self, request: Any) -> Any:
+            raise Wire(json.dumps(body))
+
+    def text_of(replies: list[Any]) -> Any:
+        return replies[0]["text"] if isinstance(replies[0], dict) else replies[0]
+
+    with serve(Thinking()) as server:
+        assert text_of(ask(recorded(path, real(server)), "one")) == "In 1997."
+        assert text_of(ask(polyqa.recorded(path), "one")) == "In 1997."
+        tool = {"type": "function", "function": {"name": "search", "description": "", "parameters": {}}}
+        if "tool_calls" in beside:
+            with pytest.raises(LMInvalidRequestError, match="this reply has a tool_call"):
+                ask(recorded(path, real(server)), "one", tools=[tool])
+
+
+def test_settings_that_only_a_server_knows_are_sent_and_recorded(ask: Ask, server: Server, path: Path) -> None:
+    settings = {"min_p": 0.1, "extra_body": {"guided_choice": ["a"]}}
+    lm = recorded(path, real(server, **settings))
+    replies = ask(lm, "one")
+    (sent,) = server.requests
+    assert (sent["min_p"], sent["guided_choice"]) == (0.1, ["a"])
+    assert lm.kwargs.items() >= settings.items()
+    assert ask(polyqa.recorded(path), "one") == replies
+    with pytest.raises(MissingReplyError, match="extensions"):
+        ask(polyqa.recorded(path, min_p=0.2), "one")
+    ask(lm, "one", response_format=GradePassage)
+    assert server.requests[1]["response_format"]["type"] == "json_schema"
+
+
 def test_threads_record_into_one_file(server: Server, path: Path) -> None:
     lms = [recorded(path, real(server)) for _ in range(2)]
     with ThreadPoolExecutor(4) as pool:

@@ -26,10 +26,6 @@ class Slow:
         return [2 * item for item in items]
 
 
-def key(item: int) -> bytes:
-    return str(item).encode()
-
-
 @pytest.fixture
 def pool() -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(8) as threads:
@@ -42,7 +38,7 @@ def slow() -> Slow:
 
 
 def asking(memory: Memory[int], slow: Slow, kind: str = "") -> Callable[..., list[int]]:
-    return lambda *items: memory.get([key(item) for item in items], items, slow, kind=kind)
+    return lambda *items: memory.get(items, slow, kind=kind)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -67,7 +63,7 @@ def test_what_waits_is_made_in_one_call_and_once(slow: Slow, pool: ThreadPoolExe
 
 def test_what_is_kept_does_not_wait_for_the_model(slow: Slow, pool: ThreadPoolExecutor) -> None:
     memory: Memory[int] = Memory(100)
-    memory.put({key(7): 14})
+    memory.get([7], lambda items: [14], kind="")
     running = pool.submit(asking(memory, slow), 1)
     slow.begun.wait(60)
     assert asking(memory, slow)(7) == [14]

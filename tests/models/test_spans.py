@@ -7,6 +7,7 @@ from data_files import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polyqa.models import spans
 from polyqa.models.spans import Reading, Span, Window, read_windows
 
 GOLDEN = golden("hf_null_postprocess")
@@ -53,21 +54,22 @@ def test_the_threshold_of_the_null_rule() -> None:
     assert (none.margin, none.answer(1e9)) == (float("-inf"), "")
 
 
-def test_the_longest_answer() -> None:
+def test_the_longest_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     high_ends = [window([0, 0, 9, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 9, 0], OFFSETS)]
     assert read_windows(CONTEXT, high_ends).spans[0].text == CONTEXT
-    assert read_windows(CONTEXT, high_ends, max_answer_length=5).spans[0].text == CONTEXT
-    assert read_windows(CONTEXT, high_ends, max_answer_length=4).spans[0].score == 9.0
+    for longest, score in ((5, 18.0), (4, 9.0)):
+        monkeypatch.setattr(spans, "_LONGEST", longest)
+        assert read_windows(CONTEXT, high_ends).spans[0].score == score
 
 
-def test_only_the_n_best_starts_and_ends_are_combined() -> None:
+def test_only_the_n_best_starts_and_ends_are_combined(monkeypatch: pytest.MonkeyPatch) -> None:
     early, late = [5.0, 4, 3, 2, 1, 0, 0, 0], [5.0, 4, 0, 3, 0, 0, 0, 0]
     ends_outside = [window([0, 0, 3, 2, 1, 0, 0, 0], late, OFFSETS)]
-    assert read_windows(CONTEXT, ends_outside, n_best=2).spans == ()
-    assert read_windows(CONTEXT, ends_outside, n_best=3).spans[0].text == "red kite"
     starts_outside = [window(early, [0, 0, 0, 3, 2, 0, 0, 0], OFFSETS)]
-    assert read_windows(CONTEXT, starts_outside, n_best=2).spans == ()
-    assert read_windows(CONTEXT, starts_outside, n_best=3).spans[0].text == "red kite"
+    for n_best, texts in ((2, []), (3, ["red kite"])):
+        monkeypatch.setattr(spans, "_N_BEST", n_best)
+        for outside in (ends_outside, starts_outside):
+            assert [span.text for span in read_windows(CONTEXT, outside).spans] == texts
 
 
 @st.composite

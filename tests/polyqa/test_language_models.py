@@ -153,6 +153,15 @@ def test_the_helper_is_asked_as_the_other_where_it_can_be(helper: str, asked: di
     assert sampling(lm) == asked
 
 
+def test_any_variable_that_a_provider_takes_its_key_from_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(PolyqaError, match="set the environment variable GEMINI_API_KEY, or"):
+        language_model("gemini/gemini-2.5-flash")
+    monkeypatch.setenv("GOOGLE_API_KEY", "key")
+    assert "api_key" not in language_model("gemini/gemini-2.5-flash").kwargs
+
+
 def test_the_helper_needs_an_address_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prompts that are meant for a server here go nowhere else."""
     monkeypatch.delenv("OPENAI_API_KEY")

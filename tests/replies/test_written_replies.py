@@ -85,11 +85,25 @@ def test_names_that_begin_alike_are_answers(text: str) -> None:
     assert reading.answer == text
 
 
-@pytest.mark.parametrize("text", ["<think>a</think>b", "<thinking>a\n</thinking>\nb", "a</think>b", "b<think>a", "b"])
-def test_thoughts_go(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("<think>a</think>b", "<thinking>a\n</thinking>\nb", "a</think>b", "b<think>a", "b"),
+        *("[THINK]a[/THINK]b", "a[/THINK]b", "b[THINK]a", "b<|channel|>analysis<|message|>a"),
+        *("b<|im_end|>", "b\n</s>\n"),
+        "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b<|return|>",
+    ],
+)
+def test_thoughts_and_marks_of_the_turn_go(text: str) -> None:
     assert without_thoughts(text) == "b"
     with pytest.raises(ValueError, match="nothing but thoughts: '<think>Which "):
         parse_interpretations("<think>Which film?")
+
+
+def test_what_the_prompt_calls_a_reading_is_one_in_json() -> None:
+    (reading,) = parse_interpretations('[{"reading": "Who won?", "answer": "I 【2†source】", "passage": [3, 4]}]')
+    assert (reading.question, reading.pid) == ("Who won?", "3")
+    assert parse_interpretations("1. Who won? | I 【2†source】")[0].pid == "2"
 
 
 def test_dspys_adapter_shows_the_text_where_its_repairs_would_lose_some() -> None:
