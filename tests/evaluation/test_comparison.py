@@ -139,6 +139,10 @@ def test_it_says_why_figures_do_not_compare() -> None:
     other = compare_runs(_made_with(a), _made_with(b, reader="roberta", judge=None, index="bigger"))
     assert len(other.cautions) == 3
     assert "The reader differs (r; roberta): D-F1 and DR do not compare." in comparison_tables(other)
+    gold = compare_runs(_made_with(a, questions="mine.json (aa11)"), _made_with(b, questions="mine.json (bb22)"))
+    assert "the gold answers or the order differ: scores may not compare." in comparison_tables(gold)
+    fewer = Run(b.path, b.settings, b.records[:-1])
+    assert compare_runs(_made_with(a, questions="(aa11)"), _made_with(fewer, questions="(bb22)")).cautions == []
     closed_book = compare_runs(_made_with(a, index=None), _made_with(b))
     assert closed_book.cautions == []  # a program without an index may be held against one with
     theirs = Run(b.path, None, b.records)
