@@ -125,9 +125,8 @@ def test_a_comparison_is_json_even_with_a_single_question() -> None:
 
 
 def _made_with(run: Run, **settings: str | None) -> Run:
-    made = RunIdentity(
-        program="rac", lm="x", questions="q", n=1, **{"reader": "r", "judge": "j", "index": "i"} | settings
-    )
+    usual = {"questions": "q", "reader": "r", "judge": "j", "index": "i"}
+    made = RunIdentity(program="rac", lm="x", n=1, **usual | settings)
     return Run(run.path, made, run.records)
 
 
