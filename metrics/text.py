@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-_BEFORE = 120  # characters of a long sentence that are shown before what it is shown for, and as many from there on
+_BEFORE = 120  # characters of a long sentence that are shown before what it is shown for
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 # The marks of scripts without capitals do not occur in English: what SQuAD's rule makes of English stays as it is.
 _OTHER_MARKS = "。，、；：！？．「」『』《》〈〉（）【】・،؛؟۔«»।॥"
@@ -224,15 +224,22 @@ def sentence_at(text: str, position: int) -> Sentence:
     return next((part for part in parts if part.start <= position < part.end), parts[-1])
 
 
-def around(sentence: Sentence, position: int) -> str:
-    """Return a sentence on one line; of a long one about 240 characters around a position, see `sentence_at`.
+def around(sentence: Sentence, position: int, most: int = 240) -> str:
+    """Return a sentence on one line; of a long one what stands around a position in its text.
 
-    >>> around(Sentence(f"It {'rained and ' * 30}stopped.", 0, 341), 335)[:20]
-    '…rained and rained a'
+    Parameters
+    ----------
+    sentence, position
+        See `sentence_at`.
+    most
+        Characters that are shown; half of them, but at most 120, stand before the position.
+
+    >>> around(Sentence("One two three four five.", 0, 24), 8, most=14)
+    '…two three…'
     """
     text, at = sentence.text, position - sentence.start
-    start = max(0, min(at - _BEFORE, len(text) - 2 * _BEFORE))
-    end = start + 2 * _BEFORE
+    start = max(0, min(at - min(_BEFORE, most // 2), len(text) - most))
+    end = start + most
     words = text[start:end].split(" ")
     if cut_before := start > 0:
         words = words[1:] or words
