@@ -64,8 +64,8 @@ def says(text: str, answer: str) -> bool:
     >>> says("On November 8, 1602 it opened.", "8 November 1602"), says("The Duke of Kent did.", "Duke of York")
     (True, False)
     """
-    told = _content_stems(text)
-    return any(_said(_content_stems(part), told) for part in several(answer))
+    told = stems(" ".join(_content(text)))
+    return any(_said(stems(" ".join(_content(part))), told) for part in several(answer))
 
 
 def _said(wanted: set[str], told: set[str]) -> bool:
@@ -74,14 +74,13 @@ def _said(wanted: set[str], told: set[str]) -> bool:
     return bool(wanted) and figures <= told and len(wanted & told) >= least
 
 
-def _content_stems(text: str) -> set[str]:
-    return stems(" ".join(word for word in _in_figures(text).split() if word not in STOPWORDS))
+def _content(text: str) -> list[str]:
+    return [word for word in _in_figures(text).split() if word not in STOPWORDS]
 
 
 def _one_holds_the_other(one: str, other: str) -> bool:
-    texts = [[word for word in _in_figures(text).split() if word not in STOPWORDS] for text in (one, other)]
-    left, right = map(set, texts)
-    return left <= right or right <= left or "".join(texts[0]) == "".join(texts[1])
+    left, right = _content(one), _content(other)
+    return {*left} <= {*right} or {*right} <= {*left} or "".join(left) == "".join(right)
 
 
 def _among(some: Sequence[str], all_: Sequence[str]) -> bool:

@@ -28,6 +28,7 @@ def has_answer(answers: Iterable[str], text: str) -> bool:
     Edge cases: no answer is never held; an answer without tokens (such as ``""``) is held by every
     text, as in the source.
     """
+    check_lists(answers)
     tokens = _tokens(text)
     return any(_stands_in(_tokens(answer), tokens) for answer in answers)
 

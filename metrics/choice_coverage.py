@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .text import content_words
+from .text import check_lists, content_words
 
 _FITS = 0.5
 
@@ -48,6 +48,8 @@ def choice_coverage(question: str, choices: Sequence[str], readings: Sequence[st
     >>> choice_coverage("When did Titanic come out?", ["the film of 1997", "the ship"], gold)
     0.5
     """
+    check_lists(choices)
+    check_lists(readings)
     if not readings:
         raise ValueError("choice coverage of a question without readings is undefined")
     asked = set(content_words(question))

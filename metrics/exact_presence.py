@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from .text import normalize_answer
+from .text import check_lists, normalize_answer
 
 
 def exact_presence(answers: Iterable[str], text: str) -> bool:
@@ -11,5 +11,6 @@ def exact_presence(answers: Iterable[str], text: str) -> bool:
     Edge cases, as in ASQA's official scorer: there is no word boundary, so ``6`` stands in ``1966``;
     an answer that normalises to nothing is always present.
     """
+    check_lists(answers)
     normalized = normalize_answer(text)
     return any(normalize_answer(answer) in normalized for answer in answers)

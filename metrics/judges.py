@@ -72,7 +72,10 @@ def judge_readings(
     grounded = tuple(map(any, [[next(verdicts) for _ in own] for own in cited]))
     answered = [{key for key in everything if next(verdicts)} for _ in wanted]
     groundable = tuple(not retrieved.isdisjoint(keys) for keys in answered)
-    matched = tuple(judge.covered(question.question, wanted, found)) if found else ()
+    matched = repeated = tuple(judge.covered(question.question, wanted, found)) if found else ()
+    if any(matched) and not all(groundable):
+        kept = [claim for claim, good in zip(wanted, groundable, strict=True) if good]
+        repeated = tuple(judge.covered(question.question, kept, found)) if kept else (False,) * len(found)
     return Judgement(
         grounded=grounded,
         matched=matched,
@@ -80,19 +83,5 @@ def judge_readings(
         groundable=groundable,
         supported=tuple(not keys.isdisjoint(shown) for keys in answered),
         distinct=sum(judge.distinct(question.question, found)) if found else 0,
-        repeated=_repeated(question, found, wanted, groundable, matched, judge),
+        repeated=repeated,
     )
-
-
-def _repeated(
-    question: Question,
-    found: Sequence[Claim],
-    wanted: Sequence[Claim],
-    groundable: Sequence[bool],
-    matched: tuple[bool, ...],
-    judge: Judge,
-) -> tuple[bool, ...]:
-    if all(groundable) or not any(matched):
-        return matched
-    kept = [claim for claim, good in zip(wanted, groundable, strict=True) if good]
-    return tuple(judge.covered(question.question, kept, found)) if kept else (False,) * len(found)

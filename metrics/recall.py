@@ -53,14 +53,8 @@ def distinct_answers(answers: Sequence[Sequence[str]]) -> list[list[str]]:
     for aliases in answers:
         own = {normalize_answer(alias) for alias in aliases}
         touching = [group for group in groups if group[1] & own]
-        if not touching:
-            groups.append((list(aliases), own))
-            continue
-        first, *others = touching
-        for other in others:
-            first[0].extend(other[0])
-            first[1].update(other[1])
-            groups.remove(other)
-        first[0].extend(alias for alias in aliases if alias not in first[0])
-        first[1].update(own)
+        place = groups.index(touching[0]) if touching else len(groups)
+        names = [name for group, _ in touching for name in group] + list(aliases)
+        groups = [group for group in groups if group not in touching]
+        groups.insert(place, (list(dict.fromkeys(names)), own.union(*(keys for _, keys in touching))))
     return [names for names, _ in groups]

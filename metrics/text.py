@@ -300,8 +300,8 @@ def split_title(title: str, *, commas: bool = False) -> tuple[str, str]:
 def is_kind(qualifier: str) -> bool:
     """Return whether the qualifier of a title says what kind of thing it is, and not its name.
 
-    >>> [is_kind(qualifier) for qualifier in ("1953 film", "NASA", "v2", "2024-05-04")]
-    [True, False, False, False]
+    >>> [is_kind(qualifier) for qualifier in ("1953 film", "NASA", "v2", "2024-05-04", "")]
+    [True, False, False, False, False]
     """
-    last = qualifier.split()[-1]
+    last = "".join(qualifier.split()[-1:])
     return last.islower() and not any(map(str.isdigit, last))

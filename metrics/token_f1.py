@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from .text import normalize_answer
+from .text import check_lists, normalize_answer
 
 
 def token_f1(prediction: str, answers: Sequence[str]) -> float:
@@ -19,6 +19,7 @@ def token_f1(prediction: str, answers: Sequence[str]) -> float:
     >>> token_f1("Nagano", ["Tokyo", "Nagano, Japan"])
     0.6666666666666666
     """
+    check_lists(answers)
     tokens = normalize_answer(prediction).split()
     return max((_f1(tokens, normalize_answer(answer).split()) for answer in answers), default=0.0)
 

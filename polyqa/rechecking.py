@@ -1,6 +1,7 @@
 """Whether a compiled program's figures still hold: it is scored again, in pairs with the scores that its card is of."""
 
 import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +26,7 @@ from polyqa.evaluation.verdicts import FEW, LITTLE
 from polyqa.lm.adapter import adapter_name
 from polyqa.lm.assigned import names_of, own_lms, sampling
 from polyqa.metrics.gold import Question
+from polyqa.metrics.optimizing import MEASURES
 
 from .adapting import QUESTIONS
 from .evaluating import evaluate, run_name
@@ -164,6 +166,8 @@ def recheck(
     kept: SetScores | None = getattr(scores, on, None)
     _check_scores(found, gain, kept)
     asked = _questions(found, gain, kept, questions)
+    if gain.metric == "dr" and not any(question.long_answers for question in asked):
+        raise PolyqaError(f"{found.path}: its figures are DR, for which these questions have no long answers.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what changed is part of the answer
         where = card.index.condition if card.index else None
@@ -186,8 +190,8 @@ def recheck(
         run=run,
         then=gain.after,
         now=run.summarized()[gain.metric],
-        change=compare(column, _arrays(kept, "after", column.scores), now) if kept else None,
-        gain=compare(column, _arrays(kept, "before", column.scores), now) if kept and same_model else None,
+        change=compare(column, _arrays(kept.after, column.scores), now) if kept else None,
+        gain=compare(column, _arrays(kept.before, column.scores), now) if kept and same_model else None,
         changed=differences(*({name: pair[side] for name, pair in changed.items()} for side in (0, 1))),
         failed_then=gain.failed_after,
     )
@@ -195,7 +199,7 @@ def recheck(
 
 def _check_scores(artifact: Artifact, gain: Gain, kept: SetScores | None) -> None:
     """Refuse what a stranger's files name and nothing can be scored by, before anything is asked."""
-    if gain.metric not in COLUMNS:
+    if gain.metric not in MEASURES:
         raise PolyqaError(
             f"{artifact.path}: its card reports {gain.metric!r:.80}, which this version of polyqa does not measure."
         )
@@ -203,9 +207,8 @@ def _check_scores(artifact: Artifact, gain: Gain, kept: SetScores | None) -> Non
         raise PolyqaError(f"{artifact.path / SCORES} has no {missing[0]}. Remove it; the card's figures stay.")
 
 
-def _arrays(kept: SetScores, side: str, names: tuple[str, ...]) -> Scores:
-    values = getattr(kept, side)
-    return [np.array([np.nan if one is None else one for one in values[name]], dtype=np.float64) for name in names]
+def _arrays(values: Mapping[str, Sequence[float | None]], names: Sequence[str]) -> Scores:
+    return [np.array(values[name], dtype=np.float64) for name in names]  # of None it makes NaN
 
 
 def _questions(artifact: Artifact, gain: Gain, kept: SetScores | None, given: Given | None) -> list[Question]:

@@ -13,7 +13,7 @@ from polyqa.evaluation.statistics import Difference, Scores, compare
 
 from .columns import COLUMNS
 from .records import Record, column_scores
-from .runs import Run
+from .runs import Run, same_questions
 
 HEADLINE = ("dr", "f1_answer", "disambig_f1", "str_em")
 FEWEST = 2  # a group of fewer questions is not broken out
@@ -36,8 +36,8 @@ class Comparison:
     by_ambiguity, by_readings
         The headline metric per ambiguity type, and per number of gold readings.
     cautions
-        Why some figures do not compare: the runs have different readers, judges or indexes, or it is not
-        known which they had; and how many questions failed.
+        Why some figures do not compare: the runs have different readers, judges, indexes or gold answers, or it is
+        not known which they had; and how many questions failed.
     """
 
     a: str
@@ -176,6 +176,8 @@ def _cautions(a: Run, b: Run) -> list[str]:
         unknown = " and ".join(run.name for run in (a, b) if run.settings is None)
         return [f"{unknown}: outputs of another system; compare only if the same reader and judge scored them."]
     cautions = []
+    if not same_questions(a, b) and {one.id for one in a.records} == {one.id for one in b.records}:
+        cautions.append("The ids are the same, the gold answers or the order differ: scores may not compare.")
     for field, what in _MATTERS.items():
         left, right = getattr(a.settings, field), getattr(b.settings, field)
         if left != right and (field != "index" or (left and right)):

@@ -18,8 +18,9 @@ from polyqa.replies import parse_interpretations
 from .records import Record
 from .scoring import JudgeError, Output, Scored, Scorer
 
-_ANSWER_KEYS = ("prediction", "output", "generated_answer", "answer", "long_answer")
-"""The last two may hold the gold answer beside one of the others, as in ALCE's results."""
+_ANSWER_KEYS = ("prediction", "output", "generated_answer")
+_GOLD_KEYS = ("answer", "long_answer")
+"""Beside one of the others these hold the gold answer, as in ALCE's results, be the output empty or not."""
 _ID_KEYS = ("id", "_id", "sample_id", "example_id", "question_id", "qid")
 
 
@@ -42,7 +43,7 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
     Returns
     -------
     dict
-        Without the questions that have none: an id with ``null``, or a record of polyqa that failed.
+        Without the questions that have none: an id or an output that is ``null``, or a record of polyqa that failed.
 
     Raises
     ------
@@ -96,14 +97,16 @@ def _output(key: str | None, value: Any) -> tuple[str, Output | None]:
         if own is None:
             raise ValueError(f"no id (one of {', '.join(_ID_KEYS)})")
         own = as_id(own)
-        if isinstance(value.get("error"), Mapping) and (
-            {"gold_readings", "scores"} <= value.keys() or value.keys().isdisjoint(_ANSWER_KEYS)
-        ):
+        keys = [name for name in _ANSWER_KEYS if name in value] or [name for name in _GOLD_KEYS if name in value]
+        if isinstance(value.get("error"), Mapping) and ({"gold_readings", "scores"} <= value.keys() or not keys):
             return own, None  # it failed: a `records.Record`, or a line of `polyqa answer`
-        answer = next((value[name] for name in _ANSWER_KEYS if isinstance(value.get(name), str)), None)
-        readings = _interpretations(value.get("interpretations"))
+        given = _first(value, keys)
+        answer = given if isinstance(given, str) else None
         if answer is None and value.get("interpretations") is None:
-            raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS)}) and no interpretations")
+            if keys and given is None:
+                return own, None
+            raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS + _GOLD_KEYS)}) and no interpretations")
+        readings = _interpretations(value.get("interpretations"))
         shown = "docs" if value.get("passages") is None else "passages"  # of ALCE's results
         passages, universe = (_passages(value.get(name), name) for name in (shown, "universe"))
         return own, Output(answer, readings, passages, universe, _sources(value.get("sources")))

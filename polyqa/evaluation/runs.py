@@ -44,7 +44,7 @@ class Run:
     @property
     def name(self) -> str:
         """The folder's name."""
-        return self.path.name
+        return self.path.absolute().name
 
     @property
     def failed(self) -> int:

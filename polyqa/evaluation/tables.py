@@ -56,14 +56,13 @@ def _notes(runs: Sequence[Run]) -> Iterable[str]:
     yield "95% bootstrap intervals over questions, in brackets; a failed question scores as an empty answer."
     for run in runs:
         failed = f"; {run.failed} of {len(run.records)} failed" if run.failed else ""
-        if run.settings and len(run.records) < run.settings.n:
-            failed += f"; not finished, {len(run.records)} of {counted(run.settings.n, 'question')}"
-        if run.settings is None:
-            yield f"- {run.name}: outputs of another system{failed}."
-            continue
-        ran = run.settings
-        parts = [f"reader {ran.reader}", f"judge {ran.judge or 'none'}", f"index {ran.index or 'none'}"]
-        yield f"- {run.name}: {ran.program}, {ran.questions}; {', '.join(parts)}{failed}."
+        what = "outputs of another system"
+        if (ran := run.settings) is not None:
+            scored = f"reader {ran.reader}, judge {ran.judge or 'none'}, index {ran.index or 'none'}"
+            what = f"{ran.program}, {ran.questions}; {scored}"
+            if len(run.records) < ran.n:
+                failed += f"; not finished, {len(run.records)} of {counted(ran.n, 'question')}"
+        yield f"- {run.name}: {what}{failed}."
 
 
 def run_html(run: Run) -> str:

@@ -1,9 +1,7 @@
 """Counts tokens as a language model does: with tiktoken, or with the embedded models' word pieces."""
 
-import hashlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +11,6 @@ from polyqa.base.errors import PolyqaError
 from polyqa.extractive import MODEL_NAME
 
 DEFAULT = "o200k_base"
-_FILES = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 _FOLDER = "TIKTOKEN_CACHE_DIR"
 
 
@@ -47,9 +44,9 @@ def tokenizer(lm: str | None = None) -> Tokenizer:
         name = tiktoken.encoding_name_for_model((lm or "").rpartition("/")[2])
     except KeyError:
         name = DEFAULT
+    _find_bundled_files()
     try:
-        with _bundled_file(name):
-            encoding = tiktoken.get_encoding(name)
+        encoding = tiktoken.get_encoding(name)
     except (OSError, ValueError) as error:
         raise PolyqaError(
             f"tiktoken's file of {name} is not on this machine and could not be downloaded. Download it once where "
@@ -58,22 +55,11 @@ def tokenizer(lm: str | None = None) -> Tokenizer:
     return Tokenizer(name, lambda text: len(encoding.encode(text, disallowed_special=())))
 
 
-@contextmanager
-def _bundled_file(encoding: str) -> Iterator[None]:
-    """Have tiktoken find the file of an encoding that LiteLLM ships, unless the user named a folder."""
-    key = hashlib.sha1(_FILES.format(encoding).encode(), usedforsecurity=False).hexdigest()
+def _find_bundled_files() -> None:
+    """Have tiktoken find the files that LiteLLM ships, as LiteLLM itself does, unless the user named a folder."""
     litellm = find_spec("litellm")
-    folders = litellm.submodule_search_locations or () if litellm is not None else ()
-    places = [Path(folder) / "litellm_core_utils" / "tokenizers" for folder in folders]
-    place = next((place for place in places if (place / key).is_file()), None)
-    if place is None or _FOLDER in os.environ:
-        yield
-        return
-    os.environ[_FOLDER] = str(place)
-    try:
-        yield
-    finally:
-        del os.environ[_FOLDER]
+    for folder in litellm.submodule_search_locations or () if litellm is not None else ():
+        os.environ.setdefault(_FOLDER, str(Path(folder) / "litellm_core_utils" / "tokenizers"))
 
 
 def _word_pieces() -> Callable[[str], int]:

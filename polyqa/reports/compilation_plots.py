@@ -13,7 +13,7 @@ from .plots import BLUE, GREY, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MARKS = {"dev": ("o", "dev"), "train": ("s", "train")}
+_MARKS = {"dev": "o", "train": "s"}
 
 
 def inline_svg(figure: "Figure") -> Markup:
@@ -29,7 +29,7 @@ def inline_svg(figure: "Figure") -> Markup:
 def draw_trials(scored: Sequence[Trial], metric: str) -> "Figure":
     """Return the score of each candidate, of which there is one at least, against the calls until it was known."""
     figure, axes = new_figure(8, 4)
-    for on, (mark, label) in _MARKS.items():
+    for on, mark in _MARKS.items():
         of_set = [trial for trial in scored if trial.on == on]
         most = max((trial.n for trial in of_set), default=0)
         for kept in (False, True):
@@ -40,7 +40,7 @@ def draw_trials(scored: Sequence[Trial], metric: str) -> "Figure":
                 calls, scores, _ = zip(*points, strict=True)
                 axes.plot(calls, scores, "--", color=BLUE, linewidth=1, zorder=1)
             face, edge = (BLUE, BLUE) if kept else ("white", GREY)
-            axes.plot([], [], mark, color=face, markeredgecolor=edge, label=f"{label}, {'kept' if kept else 'dropped'}")
+            axes.plot([], [], mark, color=face, markeredgecolor=edge, label=f"{on}, {'kept' if kept else 'dropped'}")
             for x, y, n in points:
                 # What was scored on few questions is paler: its score says less, and does not compare with the others'.
                 axes.plot(x, y, mark, color=face, markeredgecolor=edge, alpha=1.0 if n == most else 0.4, zorder=2)

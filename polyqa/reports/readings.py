@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from polyqa.base.text import COUNTS, counted
 from polyqa.extractive.planted import as_evidence
-from polyqa.metrics.text import SECTION, STOPWORDS, words
+from polyqa.metrics.text import SECTION, STOPWORDS, UNSPACED, words
 
 if TYPE_CHECKING:
     from polyqa.asking import Result
 
 _LONGEST = 8  # words of a title; what differs more than that is a question of its own
+_IN_A_WORD = 2
 _PARTS = re.compile(r"[,;:?!()\[\]{}\"“”«»。，？！]")
 """Parts words that stand beside each other but belong to different phrases."""
 _FRACTIONS = ((1, 10), (1, 5), (1, 4), (1, 3), (1, 2), (2, 3), (3, 4), (4, 5), (9, 10))
@@ -52,11 +53,12 @@ class _Question:
                 start = at + ends
 
     def joined(self, runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return runs, those with nothing but small words between as one: "body of water"."""
+        """Return runs, those with nothing but small words between as one: "body of water"; and parts of a word."""
         joined: list[tuple[int, int]] = []
         for start, end in runs:
             between = range(joined[-1][1], start) if joined else ()
-            if joined and all(map(self._small, between)) and not any(map(self._parted, (*between, start))):
+            near = all(map(self._small, between)) or self._in_a_word(between)
+            if joined and near and not any(map(self._parted, (*between, start))):
                 joined[-1] = (joined[-1][0], end)
             else:
                 joined.append((start, end))
@@ -66,6 +68,11 @@ class _Question:
         """Return whether a word carries no meaning; "US" and the "I" of "World War I" do."""
         start, end = self.spans[at]
         return self.words[at] in STOPWORDS and not self.text[start:end].isupper()
+
+    def _in_a_word(self, between: Sequence[int]) -> bool:
+        """Return whether a few characters of a script without spaces lie between: those of other words occur in it."""
+        unspaced = (re.match(UNSPACED, self.words[at]) for at in between)
+        return len(between) <= _IN_A_WORD and all(unspaced)
 
     def _whole(self, start: int, end: int) -> tuple[int, int]:
         """Return a run with the rest of a name that begins or ends in it, and a bare number with its noun."""

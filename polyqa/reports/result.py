@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -29,37 +29,39 @@ def result_html(result: "Result") -> str:
     # Several results stand in one notebook: each needs names of its own for what is linked.
     contents = "\0".join([result.question, result.answer, *numbers])
     tree = result.extra.get("tree")
-    named = cited_numbers(result)
     return render(
         "result.html",
-        result=result,
+        **_shown(result),
         anchor=f"polyqa-{hashlib.sha256(contents.encode(errors='replace')).hexdigest()[:10]}",
         pieces=pieces(result.cited_answer, len(result.passages)),
         sources=[list(pieces(text, len(result.passages))) for text in sources_of(result)],
-        sure=sure_of(result),
         tree=tree if isinstance(tree, ClarificationNode) else None,
-        evidence=[passage for passage in _evidence(result) if passage[0] in named],
-        others=[passage for passage in _evidence(result) if passage[0] not in named],
-        cautions=cautions(result),
-        took=took(result),
     )
 
 
 def result_markdown(result: "Result") -> str:
     """Return the question, the answer with its marks, the readings, and the passages that are cited."""
-    named = cited_numbers(result)
     return render(
         "result.md",
-        result=result,
+        **_shown(result),
         answer=Markup("\n\n").join(
             _markdown_answer(line, len(result.passages)) for line in result.cited_answer.splitlines()
         ),
         sources=[_markdown_answer(text, len(result.passages)) for text in sources_of(result)],
-        sure=sure_of(result),
-        evidence=[passage for passage in _evidence(result) if passage[0] in named],
-        cautions=cautions(result),
-        took=took(result),
     )
+
+
+def _shown(result: "Result") -> dict[str, Any]:
+    """Return what both pages show in the same way."""
+    named, evidence = cited_numbers(result), list(_evidence(result))
+    return {
+        "result": result,
+        "sure": ["–" if sure is None else f"{sure:.0%}" for sure in result.confidence],
+        "evidence": [passage for passage in evidence if passage[0] in named],
+        "others": [passage for passage in evidence if passage[0] not in named],
+        "cautions": cautions(result),
+        "took": took(result),
+    }
 
 
 def cited_numbers(result: "Result") -> set[int]:
@@ -125,11 +127,6 @@ def sources_of(result: "Result") -> list[str]:
         "; ".join([marks(one.pids or [reading.pid]) or "none", *(f"{o.answer} {marks(o.pids)}" for o in one.otherwise)])
         for reading, one in zip(result.interpretations, every, strict=False)
     ]
-
-
-def sure_of(result: "Result") -> list[str]:
-    """Return how sure each reading is, as a percentage; a dash for one that cites no passage."""
-    return ["–" if sure is None else f"{sure:.0%}" for sure in result.confidence]
 
 
 def cautions(result: "Result") -> list[str]:

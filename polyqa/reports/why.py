@@ -140,7 +140,7 @@ def plot_why(result: "Result", steps: Sequence[Mapping[str, Any]], path: str | P
     axes = figure.add_axes((0.02, 0.02, 0.96, 0.96))
     axes.set_axis_off()
     axes.set_xlim(0, len(columns))
-    axes.set_ylim(1, 0)
+    lowest = 1.0
     for at, stage in enumerate(columns):
         axes.text(at + 0.06, 0.05, stage.title, weight="bold", fontsize=13, va="center", parse_math=False)
         if at:
@@ -160,4 +160,6 @@ def plot_why(result: "Result", steps: Sequence[Mapping[str, Any]], path: str | P
                 lower = y + 0.03 * (text.count("\n") + 1)
                 axes.text(at + 0.07, lower, detail, va="top", fontsize=9, color="#5f5f5f", parse_math=False)
             y += high + 0.03
+        lowest = max(lowest, y)
+    axes.set_ylim(lowest, 0)
     return save_figure(figure, path)

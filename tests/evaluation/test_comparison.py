@@ -125,9 +125,8 @@ def test_a_comparison_is_json_even_with_a_single_question() -> None:
 
 
 def _made_with(run: Run, **settings: str | None) -> Run:
-    made = RunIdentity(
-        program="rac", lm="x", questions="q", n=1, **{"reader": "r", "judge": "j", "index": "i"} | settings
-    )
+    usual = {"questions": "q", "reader": "r", "judge": "j", "index": "i"}
+    made = RunIdentity(program="rac", lm="x", n=1, **usual | settings)
     return Run(run.path, made, run.records)
 
 
@@ -139,6 +138,10 @@ def test_it_says_why_figures_do_not_compare() -> None:
     other = compare_runs(_made_with(a), _made_with(b, reader="roberta", judge=None, index="bigger"))
     assert len(other.cautions) == 3
     assert "The reader differs (r; roberta): D-F1 and DR do not compare." in comparison_tables(other)
+    gold = compare_runs(_made_with(a, questions="mine.json (aa11)"), _made_with(b, questions="mine.json (bb22)"))
+    assert "the gold answers or the order differ: scores may not compare." in comparison_tables(gold)
+    fewer = Run(b.path, b.settings, b.records[:-1])
+    assert compare_runs(_made_with(a, questions="(aa11)"), _made_with(fewer, questions="(bb22)")).cautions == []
     closed_book = compare_runs(_made_with(a, index=None), _made_with(b))
     assert closed_book.cautions == []  # a program without an index may be held against one with
     theirs = Run(b.path, None, b.records)

@@ -74,6 +74,7 @@ def read(folder: Path, content: str | bytes | Any) -> dict[str, Output]:
         ('{"args": {}, "data": [{"sample_id": -7, "answer": "gold", "output": "x", "docs": []}]}', {"-7": Output("x")}),
         ('{"id": "a", "long_answer": "gold", "prediction": "x"}', {"a": Output("x")}),
         ('{"id": "a", "generated_answer": "x", "answer": "gold"}', {"a": Output("x")}),
+        ('[{"id": "a", "output": null, "answer": "gold"}, {"id": "b", "output": "x"}]', {"b": Output("x")}),
     ],
 )
 def test_every_documented_format_is_read(content: str | bytes, outputs: dict[str, Output], tmp_path: Path) -> None:
@@ -94,6 +95,8 @@ def test_every_documented_format_is_read(content: str | bytes, outputs: dict[str
         ('[{"answer": "x"}]', r"record 1: no id \(one of id, _id, sample_id"),
         ('[{"id": "a"}]', r"record 1: no answer \(one of prediction, output.*and no interpretations"),
         ('[{"id": "a", "answer": 5}]', "no answer"),
+        ('[{"id": "a", "prediction": ["x", "y"], "answer": "gold"}]', "no answer"),
+        ('[{"id": "a", "answer": null}]', "holds no output"),
         ('{"id": "a", "answer": "x"}\n{"id": "b"', r"line 2 is not JSON .*: {\"id\": \"b\""),
         ('[{"id": "a", "answer": "x"}, {"id": "a", "answer": "y"}]', "record 2: a second output for question 'a'"),
         ('{"id": 1, "answer": "x"}\n{"id": "1", "answer": "x"}', "line 2: a second output for question '1'"),

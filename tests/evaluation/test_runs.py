@@ -33,6 +33,11 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_run_that_is_named_by_a_dot_has_the_name_of_its_folder(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parent)
+    assert open_run(".").name == file.parent.name
+
+
 def test_records_are_read_as_they_were_written(file: Path) -> None:
     assert read_records(file) == RECORDS
     assert len(file.read_text(encoding="utf-8").split("\n")) == 4, "one line each, whatever stands in the answer"

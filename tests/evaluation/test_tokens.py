@@ -35,6 +35,7 @@ def _offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("openai/gpt-4o-mini", "o200k_base"),
         ("openai/gpt-4", "cl100k_base"),
         ("azure/gpt-3.5-turbo", "cl100k_base"),
+        ("groq/openai/gpt-oss-120b", "o200k_harmony"),
         ("anthropic/claude-sonnet-4-5", "o200k_base"),
         (None, "o200k_base"),
     ],

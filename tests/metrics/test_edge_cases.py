@@ -8,7 +8,7 @@ import pytest
 from table_reader import TableReader
 
 from polyqa.base.values import Interpretation
-from polyqa.metrics import answer_coverage, exact_presence, grounded, mrecall
+from polyqa.metrics import answer_coverage, exact_presence, grounded, has_answer, mrecall
 from polyqa.metrics.answer_f1 import answer_f1
 from polyqa.metrics.choice_coverage import choice_coverage
 from polyqa.metrics.disambig_f1 import disambig_f1, score_disambig_f1
@@ -216,6 +216,11 @@ def test_modules_on_questions_without_predictions(tmp_path: Path) -> None:
         (str_em, ("In 1997", ["1997", "1998"])),
         (rouge_l, ("a b c", "a b c")),
         (exact_match, ("usa", "usa")),
+        (token_f1, ("usa", "usa")),
+        (exact_presence, ("usa", "us and a")),
+        (has_answer, ("usa", "u s a")),
+        (choice_coverage, ("When?", "the film", ["When was the film?"])),
+        (choice_coverage, ("When?", ["the film"], "When was the film?")),
         (f1_answer, (["x1"], [["x1"]])),
         (f1_answer, ("x1", [[["x1"]]])),
         (answer_f1, (["x1"], ["x1"])),

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from polyqa.artifacts.store import find_artifact, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.loading import load_questions
 from polyqa.language_models import Models
+from polyqa.metrics.gold import Question
 from polyqa.rechecking import Rechecked, recheck
 
 # Fewer than six show no difference.
@@ -174,17 +176,19 @@ def test_the_folder_of_a_run_names_what_runs(artifact: Path, tmp_path: Path, mon
 
 
 def test_a_metric_or_scores_that_are_not_known_cost_no_run(artifact: Path, tmp_path: Path) -> None:
-    def told() -> str:
+    def told(asked: list[Question] = OWN["test"]) -> str:
         with pytest.raises(PolyqaError) as refused:
-            recheck(artifact, OWN["test"], folder=tmp_path / "none")
+            recheck(artifact, asked, folder=tmp_path / "none")
         assert not (tmp_path / "none").exists()
         return str(refused.value)
 
+    assert "these questions have no long answers" in told([replace(one, long_answers=()) for one in OWN["test"]])
     kept = json.loads((artifact / "scores.json").read_text())
     scores = {side: {"other": [0.0] * 8} for side in ("before", "after")}
     (artifact / "scores.json").write_text(json.dumps({"test": {**kept["test"], **scores}}))
     assert "scores.json has no disambig_f1. Remove it; the card's figures stay." in told()
     card = json.loads((artifact / "card.json").read_text())
-    card["test_gain"]["metric"] = "bleu"
-    (artifact / "card.json").write_text(json.dumps(card))
-    assert "its card reports 'bleu', which this version of polyqa does not measure" in told()
+    for metric in ("bleu", "g_f1"):
+        card["test_gain"]["metric"] = metric
+        (artifact / "card.json").write_text(json.dumps(card))
+        assert f"its card reports '{metric}', which this version of polyqa does not measure" in told()

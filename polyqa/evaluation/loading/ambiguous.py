@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Document, Question, Reading
 
-from .fields import IDS, Aliases, Answers, Id, Part, QuestionRecord, Text, distinct, joined
+from .fields import IDS, Aliases, Answers, Id, Part, QuestionRecord, Text, answers, distinct, joined
 
 
 class _LongAnswer(Part):
@@ -170,13 +170,13 @@ def join(one: Question, other: Question) -> Question:
 class MultiAnswerRecord(QuestionRecord):
     """WebQuestions (Berant et al., 2013), QAMPARI as ALCE has it: all ``answers``, texts or aliases, are asked for."""
 
-    answers: Annotated[list[Answers], Field(min_length=1)]
+    answers: Annotated[list[Answers], Field(min_length=1), BeforeValidator(answers)]
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
         """Return whether answers have aliases, or the keys are those of WebQuestions."""
-        answers = row["answers"]
-        nested = isinstance(answers, list) and any(isinstance(one, list) for one in answers)
+        listed = answers(row["answers"])
+        nested = isinstance(listed, list) and any(isinstance(one, list) for one in listed)
         return nested or bool(row.keys() & {"utterance", "url"})
 
     def to_question(self, id: str) -> Question:

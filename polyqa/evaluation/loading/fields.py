@@ -5,6 +5,7 @@ import json
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -49,10 +50,9 @@ def answers(value: Any) -> Any:
     """Return the aliases of an answer as a list: a text may be one, or a list that a table or PopQA holds as text."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         for read in (json.loads, ast.literal_eval):
-            try:
-                return [str(one) for one in read(value)]
-            except (ValueError, SyntaxError, TypeError, RecursionError):
-                continue
+            with suppress(ValueError, SyntaxError, TypeError, RecursionError):
+                if isinstance(listed := read(value), list):
+                    return answers(listed)
     if isinstance(value, bool):
         return ["yes" if value else "no"]
     if isinstance(value, list):

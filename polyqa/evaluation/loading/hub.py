@@ -1,7 +1,6 @@
 """Reads the rows of a data set on the Hugging Face hub."""
 
 from pathlib import Path
-from typing import Any
 
 from polyqa.base.rows import Record, listed, problem
 
@@ -23,19 +22,10 @@ def read_hub(name: str, config: str | None = None, split: str | None = None) -> 
     if Path(name).exists():
         # `load_dataset` would take the files in it, and nobody could see it from the outcome.
         raise problem(origin, f"{Path(name).absolute()} hides the hub's data set of this name; start elsewhere")
-    data = _loaded(origin, name, config, split)
-    if isinstance(data, dict):
-        if len(data) != 1:
-            raise problem(origin, f"name a split; there are {listed(data)}")
-        ((split, data),) = data.items()
-    return [Record(f"{origin}: {split}: record {number}", row) for number, row in enumerate(data, 1)]
-
-
-def _loaded(origin: str, name: str, config: str | None, split: str | None) -> Any:
     import datasets  # seconds, and local files do without
 
     try:
-        return datasets.load_dataset(name, config, split=split)
+        data = datasets.load_dataset(name, config, split=split)
     except Exception as error:  # the library, the hub and each data set raise what they like; it is passed on
         reason = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise problem(
@@ -43,3 +33,8 @@ def _loaded(origin: str, name: str, config: str | None, split: str | None) -> An
             f"the data set cannot be loaded from the Hugging Face hub ({reason}). Check the name, the configuration "
             "(hub:NAME@CONFIGURATION), the split and the network; without a network, give a .json or .jsonl file",
         ) from error
+    if isinstance(data, dict):
+        if len(data) != 1:
+            raise problem(origin, f"name a split; there are {listed(data)}")
+        ((split, data),) = data.items()
+    return [Record(f"{origin}: {split}: record {number}", row) for number, row in enumerate(data, 1)]

@@ -26,23 +26,20 @@ class OneAnswerRecord(QuestionRecord):
         return Question(id, self.question, (Reading(self.question, aliases),)) if aliases else None
 
 
-class NQOpenRecord(OneAnswerRecord):
-    """NQ-open (Lee et al., 2019): the aliases as ``answer``."""
-
-    answers: AnswersIfAny = Field(validation_alias="answer")
-    may_be_null = frozenset({"answer"})
-
-    @classmethod
-    def fits(cls, row: Mapping[str, Any]) -> bool:
-        """Return whether the answer is a list."""
-        return isinstance(row["answer"], list)
-
-
 class PlainRecord(OneAnswerRecord):
     """HotpotQA, and tables of one's own: ``answer`` is one text, or a list in it; empty, there is none."""
 
     answers: AnswersIfAny = Field(validation_alias="answer")
     may_be_null = frozenset({"answer"})
+
+
+class NQOpenRecord(PlainRecord):
+    """NQ-open (Lee et al., 2019): the aliases as ``answer``."""
+
+    @classmethod
+    def fits(cls, row: Mapping[str, Any]) -> bool:
+        """Return whether the answer is a list."""
+        return isinstance(row["answer"], list)
 
 
 class DPRRecord(OneAnswerRecord):

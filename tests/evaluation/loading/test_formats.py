@@ -100,6 +100,9 @@ def test_a_ramdocs_question_without_documents_or_answers_is_told(key: str) -> No
         ({"id": "q", "question": "Who?", "answers": [["Elm", "the Elm"], "Oak"]}, "q", [("Elm", "the Elm"), ("Oak",)]),
         ({"utterance": "Who?", "answers": ["Elm", "Oak", "Elm"]}, "1", [("Elm",), ("Oak",)]),  # each counts once
         ({"question": "Who?", "answers": ["Elm", "the Elm"]}, "1", [("Elm", "the Elm")]),  # DPR: aliases
+        # as a table holds them
+        ({"question": "Who?", "answers": "['Elm', 'the Elm']"}, "1", [("Elm", "the Elm")]),
+        ({"question": "Who?", "answers": "[['Elm', 'the Elm'], ['Oak']]"}, "1", [("Elm", "the Elm"), ("Oak",)]),
     ],
 )
 def test_every_answer_is_a_reading_of_the_question_itself(
@@ -118,6 +121,7 @@ def test_every_answer_is_a_reading_of_the_question_itself(
         ("nq-open", "answer", [None]),
         ("triviaqa", "answer", {"text": ["Eve"]}),
         ("dpr", "answers", [None]),
+        ("dpr", "answers", '["Elm", null]'),
         *(("multi-answer", "answers", bad) for bad in ([[]], [["Elm", True]], [["Elm"], None])),
         ("squad", "answers", [{"text": 3}]),
     ],
@@ -185,7 +189,9 @@ def test_what_is_refused(records: list[Any], format: str | None, message: str) -
 
 def test_where_two_formats_fit_one_can_be_named() -> None:
     assert len(questions_from_records([AMBIGUOUS])[0].readings) == 1
-    assert len(questions_from_records([AMBIGUOUS], format="multi-answer")[0].readings) == 2
+    for answers in (["Gil", "Hal"], '["Gil", "Hal"]'):
+        (question,) = questions_from_records([{**AMBIGUOUS, "answers": answers}], format="multi-answer")
+        assert question.answers == [("Gil",), ("Hal",)]
 
 
 def test_where_no_format_fits_all_are_told() -> None:

@@ -29,6 +29,7 @@ TEXTS = st.text(alphabet=st.sampled_from("abAB19 .,;-–’'()?_İßΣé\n电"),
         ("When was it built?", ["When was unit 1 built?", "When was unit 2 built?"], ["unit 1", "unit 2"]),
         ("Near what is it?", ["Near what body of water is it?", "Near what city is it?"], ["body of water", "city"]),
         ("Did A or B sink?", ["Did A sink?", "Did B sink?"], ["A", "B"]),
+        ("ใครสร้าง?", ["ใครสร้างวัด?", "ใครสร้างบ้าน?"], ["วัด", "บ้าน"]),
         ("片名？", ["1997年片名？", "1953年片名？"], ["1997年", "1953年"]),
     ],
 )
