@@ -120,7 +120,7 @@ def _asked(messages: Sequence[Message]) -> tuple[str, str | None]:
 def _text_of(message: Message) -> str:
     if isinstance(message.content, str):
         return message.content
-    return " ".join(str(part.get("text", "")) for part in message.content or () if part.get("type") == "text")
+    return " ".join(str(part.get("text") or "") for part in message.content or () if part.get("type") == "text")
 
 
 def _completion(model: str, answer: Mapping[str, Any]) -> JSONResponse:

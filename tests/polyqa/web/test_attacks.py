@@ -194,7 +194,7 @@ def test_without_the_token_nothing_is_told(guarded: Web, path: str) -> None:
 
 
 def _forget_guesses(web: Web) -> None:
-    web.guarded._wrong_tokens._times.clear()
+    web.guarded._wrong_tokens.clear()
 
 
 def test_the_page_and_its_health_need_no_token(guarded: Web) -> None:
