@@ -255,6 +255,7 @@ def test_settings_that_let_others_in_are_refused() -> None:
     assert guard_of("127.0.0.1").hosts == ("127.0.0.1", "localhost", "[::1]")
     assert guard_of("0.0.0.0", TOKEN).hosts == ()
     assert guard_of("0.0.0.0", TOKEN, ("qa.example",)).hosts[-1] == "qa.example"
+    assert guard_of("192.168.1.5", TOKEN, ("qa.example",)).hosts[3:] == ("qa.example", "192.168.1.5")
     with pytest.raises(PolyqaError, match=r"'https://qa\.example' is no host name"):
         guard_of("0.0.0.0", TOKEN, ("qa.example", "https://qa.example"))
 
