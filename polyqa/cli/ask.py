@@ -1,8 +1,8 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from io import TextIOWrapper
@@ -141,7 +141,8 @@ def ask_command(
 
         question = check_question(question)
         answering = choice.loaded()
-        with _steps(answering, plot) as steps:
+        steps: list[Mapping[str, Any]] = []
+        with _told(answering, plot, steps):
             result = answering.ask(question)
         wanted = chosen(result) if result.asked_back and not as_json and sys.stdin.isatty() else result
         _show(answering, as_json, show_prompts, wanted)
@@ -168,20 +169,16 @@ def _show(
     show_json({**result.to_dict(), **(prompts if show_prompts else {})}, lines=json_lines)
 
 
-@contextmanager
-def _steps(answering: Answering, plot: Path | None) -> Iterator[list[Mapping[str, Any]]]:
-    """Give a list that gets the steps of what is answered in the block, if they are to be drawn."""
-    steps: list[Mapping[str, Any]] = []
+def _told(answering: Answering, plot: Path | None, steps: list[Mapping[str, Any]]) -> AbstractContextManager[Any]:
+    """Return a block in which ``steps`` gets those of an answer, if they are to be drawn."""
     if plot is None:
-        yield steps
-        return
+        return nullcontext()
     from polyqa.lm.recorder import listening
     from polyqa.reports.plots import check_format
     from polyqa.watching import Watch
 
     check_format(plot)  # before anything is asked
-    with listening(Watch(lambda _, step: steps.append(step)), answering.program):
-        yield steps
+    return listening(Watch(lambda _, step: steps.append(step)), answering.program)
 
 
 def chosen(result: "Result") -> "Result":

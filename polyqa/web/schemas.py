@@ -105,10 +105,3 @@ class Completion(BaseModel):
     ask_back: bool = Field(
         False, description="polyqa's own. Ask back where a question has several readings; the next message chooses one."
     )
-
-
-class ColBERTQuery(BaseModel):
-    """A search as `dspy.ColBERTv2` posts it."""
-
-    query: str
-    k: int = 10
