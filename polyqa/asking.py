@@ -247,6 +247,15 @@ def check_question(question: str) -> str:
     return question
 
 
+def can_be_asked(question: str) -> bool:
+    """Return whether `check_question` takes a question."""
+    try:
+        check_question(question)
+    except PolyqaError:
+        return False
+    return True
+
+
 def check_confidence(least: float | None) -> None:
     """Raise a `PolyqaError` unless a number is a least confidence."""
     if least is not None and not (isinstance(least, int | float) and 0 <= least <= 1):

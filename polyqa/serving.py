@@ -21,6 +21,7 @@ from .language_models import MODEL_NAME, ready_reader
 
 SHORTEST_TOKEN = 16
 _REMOTE_AT_ONCE = 64
+_EVERY_ADDRESS = ("", "0.0.0.0", "::")
 
 
 def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), origins: tuple[str, ...] = ()) -> Guard:
@@ -40,6 +41,8 @@ def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), o
         scheme, _, rest = origin.partition("://")
         if scheme not in ("http", "https") or not rest or "/" in rest or "*" in rest:
             raise PolyqaError(f"{origin!r} is no origin: write it as https://chat.example, without a path.")
+    if hosts and host not in _EVERY_ADDRESS:
+        hosts = (*hosts, host)
     names = [host_name(f"[{host}]" if host.count(":") > 1 and host[0] != "[" else host) for host in hosts]
     if None in names:
         raise PolyqaError(f"{hosts[names.index(None)]!r} is no host name: write it as qa.example.org.")

@@ -7,7 +7,6 @@ answers.jsonl.settings.json    the `RunIdentity` of what answered; a batch goes 
 
 import asyncio
 import json
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -316,15 +315,8 @@ def unanswered(asked: Sequence[Asked], path: Path) -> list[Asked]:
     """Return the questions that have no answer in a file yet, or failed."""
     path = path.expanduser()
     begun = path.is_file() and _settings_of(path).is_file()  # what else is wrong with them is told by `answer_many`
-    lines = read_lines(path, _line) if begun else []
-    answered = Counter(line["question"] for line in lines if not _failed(line))
-    left = []
-    for one in asked:  # a question on several lines has an answer for each
-        if answered[one.question]:
-            answered[one.question] -= 1
-        else:
-            left.append(one)
-    return left
+    lines = _by_new_ids({line["id"]: line for line in read_lines(path, _line)} if begun else {}, asked)
+    return [one for one in asked if one.id not in lines or _failed(lines[one.id])]
 
 
 def make_answerer(
@@ -406,7 +398,7 @@ def _by_new_ids(lines: dict[str, dict[str, Any]], asked: Sequence[Asked]) -> dic
 
 
 def _failed(line: Mapping[str, Any]) -> bool:
-    return Outcome.of(line).failure is not None
+    return isinstance(line.get("error"), dict)
 
 
 def _line(data: bytes) -> dict[str, Any]:

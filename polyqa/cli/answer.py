@@ -101,7 +101,11 @@ def answer_command(
 
 
 def _expected(asked: "list[Asked]", program: str, models: "Models", chosen: dict[str, Any]) -> "Estimate | None":
-    """Return what the questions are expected to cost; ``None`` if only this machine is asked, which is free."""
+    """Return what the questions are expected to cost; ``None`` if only this machine is asked, which is free.
+
+    Those that cannot be asked, such as empty ones, cost nothing: each fails alone.
+    """
+    from polyqa.asking import can_be_asked
     from polyqa.costing import Estimate, cost
     from polyqa.extractive import MODEL_NAME
     from polyqa.language_models import LOCAL
@@ -109,9 +113,12 @@ def _expected(asked: "list[Asked]", program: str, models: "Models", chosen: dict
     name = str(models.lm)
     if (name == MODEL_NAME or name.partition("/")[0] == LOCAL) and models.helper_lm in (None, MODEL_NAME):
         return None
-    sample = [one.question for one in random.Random(0).sample(asked, min(_SAMPLE, len(asked)))]
+    questions = [one.question for one in asked if can_be_asked(one.question)]
+    if not questions:
+        return None
+    sample = random.Random(0).sample(questions, min(_SAMPLE, len(questions)))
     each = cost(program, question=sample, lm=str(models.lm), helper_lm=models.helper_lm, **chosen)
-    return Estimate([(len(asked), each)])
+    return Estimate([(len(questions), each)])
 
 
 def _report(answered: "Answered") -> None:

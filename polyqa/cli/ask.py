@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from io import TextIOWrapper
@@ -140,10 +141,15 @@ def ask_command(
 
         question = check_question(question)
         answering = choice.loaded()
-        result = answering.ask(question) if plot is None else _drawn(answering, question, plot)
-        if result.asked_back and not as_json and sys.stdin.isatty():
-            result = chosen(result)
-        _show(answering, as_json, show_prompts, result)
+        steps: list[Mapping[str, Any]] = []
+        with _told(answering, plot, steps):
+            result = answering.ask(question)
+        wanted = chosen(result) if result.asked_back and not as_json and sys.stdin.isatty() else result
+        _show(answering, as_json, show_prompts, wanted)
+        if plot is not None:  # last: a place that cannot be written costs no answer
+            from polyqa.reports.why import plot_why
+
+            plot_why(result, steps, plot)
 
 
 def _show(
@@ -163,19 +169,16 @@ def _show(
     show_json({**result.to_dict(), **(prompts if show_prompts else {})}, lines=json_lines)
 
 
-def _drawn(answering: Answering, question: str, plot: Path) -> "Result":
-    """Answer a question, and draw what each step kept and dropped."""
+def _told(answering: Answering, plot: Path | None, steps: list[Mapping[str, Any]]) -> AbstractContextManager[Any]:
+    """Return a block in which ``steps`` gets those of an answer, if they are to be drawn."""
+    if plot is None:
+        return nullcontext()
     from polyqa.lm.recorder import listening
     from polyqa.reports.plots import check_format
-    from polyqa.reports.why import plot_why
     from polyqa.watching import Watch
 
     check_format(plot)  # before anything is asked
-    steps: list[Mapping[str, Any]] = []
-    with listening(Watch(lambda _, step: steps.append(step)), answering.program):
-        result = answering.ask(question)
-    plot_why(result, steps, plot)
-    return result
+    return listening(Watch(lambda _, step: steps.append(step)), answering.program)
 
 
 def chosen(result: "Result") -> "Result":

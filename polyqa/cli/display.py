@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.text import printable
 
-from .terminal import has_every_character, printable, say, say_json
+from .terminal import has_every_character, say, say_json
 
 if TYPE_CHECKING:
     from rich.console import Console

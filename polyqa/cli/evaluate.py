@@ -26,7 +26,7 @@ _NOT_WITH_RECHECK = (
 
 _NOT_WITH_ANSWERS = (
     "program", "index", "where", "passages", "sets", "own_documents", "lm", "api_base", "helper_lm", "temperature",
-    "max_tokens", "threads", "engine", "workers", "address",
+    "max_tokens", "lm_set", "threads", "mlflow", "engine", "workers", "address",
 )  # fmt: skip
 
 

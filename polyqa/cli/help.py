@@ -40,7 +40,9 @@ class Command(TyperCommand):
         if not ctx.resilient_parsing and not {HELP, ALL} & {*args}:
             from .config import defaults
 
-            ctx.default_map = self._defaults(defaults(args))
+            found = defaults(args)
+            ctx.default_map = self._defaults(found)
+            args = [*self._settings_without_option(found), *args]
         parsed: list[str] = super().parse_args(ctx, args)
         if getattr(ctx.get_parameter_source("passages"), "name", "") == "DEFAULT_MAP":
             from polyqa.programs import PROGRAMS
@@ -50,15 +52,19 @@ class Command(TyperCommand):
         return parsed
 
     def _defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return defaults by the names of parameters; those of a language model without an option go by --lm-set."""
+        """Return defaults by the names of parameters."""
         options = {option: param for param in self.params for option in param.opts}
-        found: dict[str, Any] = {}
-        for key, value in given.items():
-            if param := options.get(f"--{key.replace('_', '-')}"):
-                found[str(param.name)] = [value] if getattr(param, "multiple", False) else value
-            elif key in SET_BY_LM_SET and (param := options.get("--lm-set")):
-                found.setdefault(str(param.name), []).append(f"{key}={value}")
-        return found
+        named = [(options.get(f"--{key.replace('_', '-')}"), value) for key, value in given.items()]
+        return {str(one.name): [value] if getattr(one, "multiple", False) else value for one, value in named if one}
+
+    def _settings_without_option(self, given: Mapping[str, Any]) -> list[str]:
+        """Return words that set by --lm-set what the command has no option for; those of the command line come later.
+
+        As a default of --lm-set they would be lost where the command line sets anything by it.
+        """
+        names = {param.name for param in self.params}
+        left = [name for name in SET_BY_LM_SET if name in given and name not in names and "lm_set" in names]
+        return [f"--lm-set={name}={given[name]}" for name in left]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""

@@ -156,6 +156,8 @@ def _source(
         return documents, documents
     read = Corpus(corpus, split)
     if not split_long:
+        if overlap:
+            raise PolyqaError("--overlap is for passages that are split: add --split-long, or leave it out.")
         return read, read
     return split_passages(read, Splitter(tokens, overlap, checkpoint)), read
 

@@ -36,8 +36,9 @@ def lesson_command(
     copy, as_shipped = wanted.copy_to(out)
     if not as_shipped:
         say(f"{copy} is there already and is left as it is; --out FOLDER makes a new copy.", err=True)
-    if line := missing("jupyterlab", extra="lessons", for_="Opening it here"):
-        say(f"Your copy is {copy}. {line}")
+    line = missing("jupyterlab", extra="lessons", for_="Opening it here")
+    say(f"Your copy is {copy}. {line or ''}".rstrip())  # Jupyter may refuse to start, as it does for root
+    if line:
         return
     raise typer.Exit(subprocess.run([sys.executable, "-P", "-m", "jupyter", "lab", str(copy)], check=False).returncode)
 

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from polyqa.base.text import printable
+
 from . import completion, options
 from .display import console, escaped, show_json, table
 from .help import Command
-from .terminal import printable, say
+from .terminal import say
 
 model_app = typer.Typer(invoke_without_command=True)
 

@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -300,8 +300,16 @@ class LanguageModels:
         ),
     ] = None
 
-    def models(self, **scoring: Any) -> "Models":
-        """Return the models; ``scoring`` are the other fields of `polyqa.Models`."""
+    def models(self, *, by_lm_set: Sequence[str] = (), **scoring: Any) -> "Models":
+        """Return the models.
+
+        Parameters
+        ----------
+        by_lm_set
+            The fields that the command has no options for, and takes by ``--lm-set``.
+        scoring
+            The other fields of `polyqa.Models`.
+        """
         from polyqa.language_models import LMSettings, Models
 
         more = dict(named_value("--lm-set", pair, "top_p=0.9") for pair in self.lm_set or ())
@@ -309,8 +317,9 @@ class LanguageModels:
             raise PolyqaError(
                 "--lm-set takes no api_key: a shell remembers it. Set the provider's environment variable."
             )
-        limits = (self.timeout, self.retries, self.requests_per_minute)
-        settings = LMSettings(self.temperature, self.max_tokens, more, *limits, self.record)
+        asked = replace(self, **{name: more.pop(name) for name in by_lm_set if more.get(name) is not None})
+        limits = (asked.timeout, asked.retries, asked.requests_per_minute)
+        settings = LMSettings(asked.temperature, asked.max_tokens, more, *limits, asked.record)
         return Models(self.lm, self.helper_lm, self.prompt_lm, settings, self.api_base, **scoring)
 
 

@@ -1,6 +1,5 @@
 """`polyqa serve`: polyqa for browsers and for other software."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -141,13 +140,5 @@ def _announce(line: str) -> None:
 def _shelf(models: options.LanguageModels, indexes: list[str] | None, programs: list[str] | None) -> "Shelf":
     from polyqa.web.shelf import Shelf
 
-    chosen = _with_lm_set(models).models()
+    chosen = models.models(by_lm_set=SET_BY_LM_SET)
     return Shelf(chosen.answering(), helper_lm=chosen.helping(), indexes=indexes or (), programs=programs or ())
-
-
-def _with_lm_set(models: options.LanguageModels) -> options.LanguageModels:
-    """Return models with the settings of ``--lm-set`` that other commands have options for."""
-    pairs = models.lm_set or []
-    named = {pair: options.named_value("--lm-set", pair, "temperature=0") for pair in pairs}
-    fields = {pair: given for pair, given in named.items() if given[0] in SET_BY_LM_SET and given[1] is not None}
-    return replace(models, lm_set=[pair for pair in pairs if pair not in fields], **dict(fields.values()))

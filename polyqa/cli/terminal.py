@@ -7,8 +7,6 @@ import typer
 
 from polyqa.base.text import STEERING, SURROGATE, printable
 
-__all__ = ["has_every_character", "printable", "replace_lacking_characters", "say", "say_json"]
-
 
 def has_every_character() -> bool:
     """Return whether standard output takes all of Unicode."""

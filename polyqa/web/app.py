@@ -66,5 +66,9 @@ async def _not_understood(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
-    message = f"{place or 'The request'}: {first['msg']}."
+    message = f"{place}: {first['msg']}."
+    if first["type"] == "json_invalid":
+        message = f"The request is no JSON: {first['ctx']['error']}, at character {place}."
+    elif not place:
+        message = "The request: send a JSON object, with the header Content-Type: application/json."
     return WebError("bad_request", message, status=422).response()

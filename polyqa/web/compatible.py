@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Body, Query, Request
 from fastapi.responses import JSONResponse, Response
 from fastapi.sse import format_sse_event
 from scipy.special import softmax
@@ -17,7 +17,7 @@ from polyqa.base.html import markdown
 from polyqa.reports.result import read_otherwise
 
 from .errors import WebError
-from .schemas import CONDITION, LONGEST, Ask, ColBERTQuery, Completion, Message
+from .schemas import CONDITION, LONGEST, Ask, Completion, Message
 from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream, server_sent
 
 MODEL = "polyqa"
@@ -91,9 +91,11 @@ def compatible_router(service: Service) -> APIRouter:
         return {"query": query, "topk": topk}
 
     @router.post("/api/search", tags=["ColBERTv2"])
-    async def search_posted(asked: ColBERTQuery, index: _Index = None, where: _Where = None) -> Any:
+    async def search_posted(
+        query: Annotated[str, Body()], k: Annotated[int, Body()] = 10, index: _Index = None, where: _Where = None
+    ) -> Any:
         """Find passages: `dspy.ColBERTv2(url=…, post_requests=True)` asks here."""
-        return await search(asked.query, asked.k, index, where)
+        return await search(query, k, index, where)
 
     return router
 
@@ -120,7 +122,7 @@ def _asked(messages: Sequence[Message]) -> tuple[str, str | None]:
 def _text_of(message: Message) -> str:
     if isinstance(message.content, str):
         return message.content
-    return " ".join(str(part.get("text", "")) for part in message.content or () if part.get("type") == "text")
+    return " ".join(str(part.get("text") or "") for part in message.content or () if part.get("type") == "text")
 
 
 def _completion(model: str, answer: Mapping[str, Any]) -> JSONResponse:

@@ -39,11 +39,10 @@ class WebError(HTTPException):
     ) -> None:
         super().__init__(status or STATUS[kind], message, dict(headers or {}))
         self.kind = kind
-        self.message = message
 
     def body(self) -> dict[str, Any]:
         """Return the JSON that a client gets."""
-        return {"error": {"message": self.message, "kind": self.kind}}
+        return {"error": {"message": self.detail, "kind": self.kind}}
 
     def response(self) -> JSONResponse:
         """Return the answer that a client gets."""

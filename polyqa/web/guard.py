@@ -2,12 +2,11 @@
 
 import asyncio
 import hmac
-import time
 import uuid
-from collections import OrderedDict, deque
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from cachetools import TTLCache
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
@@ -33,8 +32,8 @@ HEADERS = {
 }
 OPEN = ("/", "/health")
 _OPEN_BELOW = "/static/"
-_WRONG_TOKENS = 10  # in a minute, from one address
-_MINUTE = 60.0
+_WRONG_TOKENS = 10  # from one address, until a minute has passed without one
+_MINUTE = 60
 _ADDRESSES = 10_000
 
 
@@ -69,7 +68,7 @@ class Guarded:
         self._app = RequestBodyLimitMiddleware(app, limits.body)
         self._guard = guard
         self._limits = limits
-        self._wrong_tokens = _WrongTokens()
+        self._wrong_tokens: TTLCache[str, int] = TTLCache(_ADDRESSES, _MINUTE)  # by address
         self._shared = CORSMiddleware(
             self._with_token,
             allow_origins=guard.origins,
@@ -124,13 +123,14 @@ class Guarded:
         if self._guard.token is None or path in OPEN or path.startswith(_OPEN_BELOW):
             return
         address = (scope.get("client") or ("",))[0]
-        if after := self._wrong_tokens.wait(address):
-            raise WebError("busy", "Too many wrong tokens: wait a minute.", {"retry-after": str(after)})
+        wrong = self._wrong_tokens.get(address, 0)
+        if wrong >= _WRONG_TOKENS:
+            raise WebError("busy", "Too many wrong tokens: wait a minute.", {"retry-after": str(_MINUTE)})
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._guard.token.encode()):
             return
         if given:
-            self._wrong_tokens.add(address)
+            self._wrong_tokens[address] = wrong + 1
         raise WebError(
             "unauthorized",
             "This server wants a token: send Authorization: Bearer …; whoever started it has it.",
@@ -163,28 +163,6 @@ class Guarded:
             return message
 
         return timed
-
-
-class _WrongTokens:
-    """Wrong tokens of the last minute, by address."""
-
-    def __init__(self) -> None:
-        self._times: OrderedDict[str, deque[float]] = OrderedDict()
-
-    def add(self, address: str) -> None:
-        """Count one."""
-        self._times.setdefault(address, deque(maxlen=_WRONG_TOKENS)).append(time.monotonic())
-        self._times.move_to_end(address)
-        while len(self._times) > _ADDRESSES:
-            self._times.popitem(last=False)
-
-    def wait(self, address: str) -> int:
-        """Return how many seconds an address has to wait, 0 if it need not."""
-        times = self._times.get(address)
-        if times is None or len(times) < _WRONG_TOKENS:
-            return 0
-        left = times[0] + _MINUTE - time.monotonic()
-        return int(left) + 1 if left > 0 else 0
 
 
 def host_name(host: str) -> str | None:

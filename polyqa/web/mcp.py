@@ -108,4 +108,4 @@ def run_mcp(shelf: Shelf) -> None:
 
 
 def _said(error: PolyqaError | WebError) -> str:
-    return error.message if isinstance(error, WebError) else str(error)
+    return error.detail if isinstance(error, WebError) else str(error)

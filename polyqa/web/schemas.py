@@ -98,17 +98,10 @@ class Completion(BaseModel):
 
     messages: list[Message] = Field(min_length=1, max_length=1_000)
     model: str = Field("polyqa", max_length=_NAME, description="polyqa, or PROGRAM, or PROGRAM/INDEX.")
-    stream: bool = False
+    stream: bool | None = None
     stream_options: dict[str, Any] | None = None
     n: int | None = None
     where: str | None = Field(None, max_length=LONGEST, description=f"polyqa's own. {CONDITION}")
     ask_back: bool = Field(
         False, description="polyqa's own. Ask back where a question has several readings; the next message chooses one."
     )
-
-
-class ColBERTQuery(BaseModel):
-    """A search as `dspy.ColBERTv2` posts it."""
-
-    query: str
-    k: int = 10

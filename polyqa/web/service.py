@@ -4,13 +4,13 @@ import asyncio
 import json
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import dspy
+from cachetools import LRUCache
 from fastapi import Request
 from fastapi.responses import Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
@@ -66,7 +66,7 @@ class Service:
         self.shelf = shelf
         self.limits = limits
         self.gate = Gate(limits)
-        self._offered: OrderedDict[ClientQuestion, Result] = OrderedDict()
+        self._offered: LRUCache[ClientQuestion, Result] = LRUCache(_OFFERED)
 
     async def checked(self, asked: Ask, request_id: str) -> ClientQuestion:
         """Return what a client asks, with this server's defaults; a `WebError` says what of it cannot be."""
@@ -152,15 +152,6 @@ class Service:
                     result = await self._answered(asked, queue, steps)
         except TimeoutError:
             raise WebError("too_slow", f"The answer took longer than {seconds:.0f} s, and was given up.") from None
-        except WebError:
-            raise
-        except Exception as error:
-            LOG.exception("request %s: %s over %s failed", *_names(asked), exc_info=error)
-            raise WebError(
-                "failed",
-                f"No answer: {asked.program} failed over {asked.index}, or its language model. The server's log says "
-                f"why, at request {asked.request_id}.",
-            ) from None
         for sentence in sentence_events(result):
             queue.put_nowait(Event("sentence", sentence))
         queue.put_nowait(Event("result", answered(result, steps)))
@@ -173,11 +164,19 @@ class Service:
         key = asked.model_copy(update={"request_id": "", "ask_back": False, "choice": None})
         result = self._offered.get(key) if asked.choice is not None else None
         if result is None:
-            result = await self._ask(asked, queue, steps)
+            try:
+                result = await self._ask(asked, queue, steps)
+            except WebError:
+                raise
+            except Exception as error:  # also a time-out of somebody else's
+                LOG.exception("request %s: %s over %s failed", *_names(asked), exc_info=error)
+                raise WebError(
+                    "failed",
+                    f"No answer: {asked.program} failed over {asked.index}, or its language model. The server's log "
+                    f"says why, at request {asked.request_id}.",
+                ) from None
             if result.clarification is not None:
                 self._offered[key] = result
-                if len(self._offered) > _OFFERED:
-                    self._offered.popitem(last=False)
         if asked.choice is not None:
             try:
                 return result.choose(asked.choice)

@@ -80,9 +80,9 @@ class Shelf:
         opened = _each(open_index, indexes or index_names(), named=bool(indexes))
         if not opened:
             raise PolyqaError("There is no index to serve. Run `polyqa setup`, or name one with --index.")
-        self.indexes = _by_name([(index.name, index) for index in opened], "indexes")
+        self.indexes = _by_name(opened, "indexes")
         offered = _each(_offered, programs or [*PROGRAMS, *artifact_names(), *_made_here()], named=bool(programs))
-        self.programs = _by_name([(one.name, one) for one in offered], "programs")
+        self.programs = _by_name(offered, "programs")
         self.default_index = opened[0].name if indexes else _latest(opened).name
         self.default_program = default_program(lm) if not programs else next(iter(self.programs))
         self._loaded: dict[tuple[str, str], dspy.Module] = {}
@@ -188,12 +188,12 @@ def _local_is_there() -> bool:
     return find_spec("xllamacpp") is not None and model_path(find_model()).is_file()
 
 
-def _by_name(pairs: Sequence[tuple[str, Any]], what: str) -> dict[str, Any]:
+def _by_name(things: Sequence[Any], what: str) -> dict[str, Any]:
     named: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in named:
-            raise PolyqaError(f"Two {what} are called {name}; a server offers each under its folder's name.")
-        named[name] = value
+    for one in things:
+        if one.name in named:
+            raise PolyqaError(f"Two {what} are called {one.name}; a server offers each under its folder's name.")
+        named[one.name] = one
     return named
 
 

@@ -2,7 +2,7 @@
 
 const TOKEN = "polyqa.token";
 
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(message, { status = 0, kind = "failed", retryAfter = null } = {}) {
     super(message);
     Object.assign(this, { status, kind, retryAfter });
@@ -17,8 +17,8 @@ export class Api {
     this.token = session("get");
   }
 
-  async get(path, { signal } = {}) {
-    return (await this.request(path, { signal })).json();
+  async get(path) {
+    return (await this.request(path)).json();
   }
 
   /** Asks, and calls `on(name, data)` for each event; resolves when the stream has ended with a result. */
@@ -105,7 +105,7 @@ function failure(body, status, retryAfter) {
 }
 
 /** Yields the events of a stream: `{name, data}`, data parsed. */
-export async function* events(stream) {
+async function* events(stream) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   try {

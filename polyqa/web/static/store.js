@@ -12,8 +12,5 @@ export function kept(key, otherwise) {
 export function keep(key, value) {
   try {
     localStorage.setItem(key, JSON.stringify(value));
-  } catch {
-    return false;
-  }
-  return true;
+  } catch {} // the page works without memory
 }

@@ -412,3 +412,14 @@ def test_the_end_says_how_many_questions_have_no_answer(run: Run, tmp_path: Path
     standings = [json.loads(line)["standing"] for line in (tmp_path / "a.jsonl").read_text().splitlines()]
     assert (code, standings) == (0, ["answered", "unanswered"])
     assert "2 answers (1 not answered), " in err
+
+
+def test_a_question_that_cannot_be_asked_does_not_keep_the_cost_from_being_told(
+    run: Run, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "q.jsonl").write_text('{"question": ""}\n' + json.dumps({"question": QUESTIONS[1]}))
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    words = ("answer", tmp_path / "q.jsonl", "--out", tmp_path / "a.jsonl", "--program", "rac", "--lm", "openai/m")
+    code, _, err = run(*words, "--api-base", server.base)
+    assert (code, "Start?" in err) == (3, True), err
+    assert "1 of 2 questions failed, the first one '1': The question is empty" in err

@@ -47,6 +47,8 @@ def test_a_command_takes_each_default_by_its_option(project: Path) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     serve = commands["serve"].make_context("serve", []).params
     assert (serve["indexes"], serve["programs"], serve["lm_set"]) == (["mine"], ["rac"], ["temperature=0.5"])
+    serve = commands["serve"].make_context("serve", ["--lm-set", "top_p=0.9"]).params
+    assert serve["lm_set"] == ["temperature=0.5", "top_p=0.9"], "another setting leaves the file's own"
     ask = commands["ask"].make_context("ask", ["Who?"]).params
     assert (ask["index"], ask["program"], ask["temperature"], ask["passages"]) == ("mine", "rac", 0.5, 3)
 

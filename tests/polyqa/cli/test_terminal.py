@@ -8,7 +8,7 @@ from command_line import Printed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyqa.cli.terminal import printable
+from polyqa.base.text import printable
 
 ATTACK = "\x1b]52;c;cm0=\x07\x1b[2J\u009b31m\u202e\r[/x] [red]"
 SAW = "When was the saw made?"

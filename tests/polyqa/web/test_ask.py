@@ -17,6 +17,7 @@ from web_server import Web, events, web_server
 import polyqa
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine
+from polyqa.web import service
 from polyqa.web.limits import WebLimits
 
 QUESTION = "When did Solaris come out?"
@@ -119,11 +120,34 @@ def test_what_is_no_question_is_refused_in_a_sentence(
     assert says in error["message"]
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"question": "' + "x" * 20, "\ud800".encode("utf-8", "surrogatepass")])
-def test_what_is_no_json_is_refused(client: httpx.Client, text: str | bytes) -> None:
-    response = client.post("/ask", content=text, headers={"content-type": "application/json"})
+@pytest.mark.parametrize(
+    ("text", "kind", "says"),
+    [
+        ("", "application/json", "The request: send a JSON object"),
+        ("{", "application/json", "The request is no JSON: Expecting property name enclosed in double quotes, at"),
+        ('{"question": "' + "x" * 20, "application/json", "The request is no JSON: Unterminated string"),
+        ("\ud800".encode("utf-8", "surrogatepass"), "application/json", ""),
+        ('{"question": "Who?"}', "application/x-www-form-urlencoded", "with the header Content-Type: application/json"),
+    ],
+)
+def test_what_is_no_json_is_refused(client: httpx.Client, text: str | bytes, kind: str, says: str) -> None:
+    response = client.post("/ask", content=text, headers={"content-type": kind})
+    error = response.json()["error"]
     assert response.status_code in (400, 422)
-    assert response.json()["error"]["kind"] == "bad_request"
+    assert error["kind"] == "bad_request"
+    assert says in error["message"]
+
+
+def test_a_time_out_of_somebody_else_is_no_answer_that_took_too_long(
+    films: ColBERTIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hung(*given: object, **more: object) -> None:
+        raise TimeoutError("a disk does not answer")
+
+    monkeypatch.setattr(service, "aask", hung)
+    with web_server([films], programs=["rac"]) as web:
+        failed = httpx.post(f"{web.base}/ask", json={"question": QUESTION}, timeout=120)
+    assert (failed.status_code, failed.json()["error"]["kind"]) == (503, "failed")
 
 
 def test_a_model_that_fails_is_told_without_its_secrets(films: ColBERTIndex, caplog: pytest.LogCaptureFixture) -> None:

@@ -194,7 +194,7 @@ def test_without_the_token_nothing_is_told(guarded: Web, path: str) -> None:
 
 
 def _forget_guesses(web: Web) -> None:
-    web.guarded._wrong_tokens._times.clear()
+    web.guarded._wrong_tokens.clear()
 
 
 def test_the_page_and_its_health_need_no_token(guarded: Web) -> None:
@@ -255,6 +255,7 @@ def test_settings_that_let_others_in_are_refused() -> None:
     assert guard_of("127.0.0.1").hosts == ("127.0.0.1", "localhost", "[::1]")
     assert guard_of("0.0.0.0", TOKEN).hosts == ()
     assert guard_of("0.0.0.0", TOKEN, ("qa.example",)).hosts[-1] == "qa.example"
+    assert guard_of("192.168.1.5", TOKEN, ("qa.example",)).hosts[3:] == ("qa.example", "192.168.1.5")
     with pytest.raises(PolyqaError, match=r"'https://qa\.example' is no host name"):
         guard_of("0.0.0.0", TOKEN, ("qa.example", "https://qa.example"))
 

@@ -16,7 +16,7 @@ from web_server import started
 from polyqa.artifacts.store import CARD, artifact_names, compiled_home
 from polyqa.base.errors import PolyqaError
 from polyqa.cli import options
-from polyqa.cli.serve import _with_lm_set
+from polyqa.cli.help import SET_BY_LM_SET
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.files import MANIFEST
 from polyqa.extractive import embedded_lm
@@ -138,9 +138,11 @@ def test_the_engine_answers_as_many_at_once_as_there_are_cores() -> None:
 
 
 def test_settings_without_an_option_are_set_by_lm_set() -> None:
-    models = _with_lm_set(options.LanguageModels(lm="openai/x", lm_set=["temperature=0.5", "timeout=9", "top_p=0.9"]))
-    assert (models.temperature, models.timeout, models.lm_set) == (0.5, 9, ["top_p=0.9"])
-    assert models.models().settings.more == {"top_p": 0.9}
+    sets = ["temperature=0.2", "temperature=0.5", "timeout=9", "top_p=0.9", "max_tokens=null"]
+    models = options.LanguageModels(lm="openai/x", lm_set=sets).models(by_lm_set=SET_BY_LM_SET)
+    settings = models.settings
+    assert (settings.temperature, settings.timeout, settings.retries) == (0.5, 9, 3)
+    assert settings.more == {"top_p": 0.9, "max_tokens": None}
 
 
 def test_a_connection_is_kept_longer_than_clients_keep_it() -> None:
