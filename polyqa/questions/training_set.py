@@ -236,6 +236,8 @@ class _Builder:
         What has the shared name alone is about the thing of its passage. ``None`` if it has neither.
         """
         title, base = self._passage(reading).title, self._bases[reading.pid or ""]
+        if not base:
+            return None
         short = without_qualifier(reading.question, title, base)
         bare = len(self._members[base]) > 1 and short in (None, reading.question)
         if bare:

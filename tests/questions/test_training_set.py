@@ -100,6 +100,18 @@ def test_what_is_asked_in_the_same_words_of_documents_of_one_title_is_ambiguous(
     assert train(generated, untold).questions == ()
 
 
+def test_passages_without_titles_are_no_namesakes(reader: Reader) -> None:
+    """All their questions would be compared with each other, which nobody has the memory for."""
+    untitled = [passage.model_copy(update={"title": ""}) for passage in CORPUS]
+
+    class NoEncoder:
+        def similarity(self, *texts: Sequence[str]) -> None:
+            raise AssertionError("compared")
+
+    found = training_questions([DEAN, SAND], untitled, encoder=NoEncoder(), reader=reader)
+    assert [one.question for one in found.questions] == [DEAN.question, SAND.question]
+
+
 def test_other_names_and_other_matters_stay_apart(train: Train, encoder: Encoder) -> None:
     closed = made("When was Mill Bridge (Bath) closed?", "1950", "b")
     assert ambiguous(train([DEAN, SAND]).questions) == []
