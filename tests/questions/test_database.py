@@ -62,7 +62,9 @@ def test_bm25_finds_questions_that_share_a_word(database: QuestionDatabase, gene
     assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.parametrize("query", ['"bridge', "bridge AND (", "bridge^2 ~ tower:*", "¿?", "a the of", "橋", "x" * 5000])
+@pytest.mark.parametrize(
+    "query", ['"bridge', "bridge AND (", "bridge^2 ~ tower:*", "¿?", "a the of", "橋", "half a \ud83d", "x" * 5000]
+)
 @pytest.mark.parametrize("ranking", ["dense", "bm25"])
 def test_no_query_is_syntax(database: QuestionDatabase, query: str, ranking: str) -> None:
     assert len(database.search(query, 3, ranking=ranking)) <= 3
