@@ -43,6 +43,12 @@ def test_records_and_data_frames_are_questions_too() -> None:
         ]
 
 
+@pytest.mark.parametrize("ignored", [{"split": "test"}, {"format": "asqa"}])
+def test_what_only_records_have_is_refused_for_examples(ignored: dict[str, str]) -> None:
+    with pytest.raises(PolyqaError, match="no format and no split"):
+        polyqa.Questions(OWN, **ignored).asked  # noqa: B018
+
+
 def test_questions_of_any_kind_are_limited_and_may_be_a_test_set() -> None:
     import pandas as pd
 
