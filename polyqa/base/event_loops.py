@@ -7,7 +7,7 @@ started itself. So work for an event loop is done in such threads.
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar, copy_context
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeVar
 
@@ -61,22 +61,14 @@ def carried(function: Callable[[], T]) -> Callable[[], T]:
 
 
 def run_to_end(job: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine and return what it returns, from anywhere: in a notebook, whose loop is running, in a thread.
+    """Run a coroutine in a loop that has `give_threads`, and does `AT_WORK` of what `worked` is given at once."""
 
-    The loop has `give_threads`, and does `AT_WORK` of what `worked` is given at once.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(_threaded(job))
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(copy_context().run, asyncio.run, _threaded(job)).result()
+    async def threaded() -> T:
+        give_threads()
+        _PLACES.set((asyncio.get_running_loop(), anyio.CapacityLimiter(AT_WORK)))
+        return await job
 
-
-async def _threaded(job: Coroutine[Any, Any, T]) -> T:
-    give_threads()
-    _PLACES.set((asyncio.get_running_loop(), anyio.CapacityLimiter(AT_WORK)))
-    return await job
+    return asyncio.run(threaded())
 
 
 async def worked(function: Callable[[], T]) -> T:

@@ -1,9 +1,8 @@
 """Builds the database of an index: generate (resumable), encode once, write aside, rename."""
 
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Protocol
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
@@ -20,13 +19,6 @@ from .database import MANIFEST, QuestionDatabase, questions_path, write_database
 from .types import Generation
 
 
-class Generate(Protocol):
-    """Makes questions; `generate_questions` with its language model and reader, or one that uses other machines."""
-
-    def __call__(self, passages: Sequence[Passage], *, journal: Path, step: Callable[[], None]) -> Generation:
-        """Make the questions of some passages; what the journal holds is not made again."""
-
-
 def journal_path(target: Path) -> Path:
     """Return where a build keeps what it has made so far: beside the database."""
     return target.with_name(f".{target.name}.journal.sqlite")
@@ -34,7 +26,7 @@ def journal_path(target: Path) -> Path:
 
 def build_questions(
     index: ColBERTIndex,
-    generate: Generate,
+    generate: Callable[..., Generation],
     *,
     encoder: Encoder,
     out: str | Path | None = None,
