@@ -98,6 +98,11 @@ def test_no_questions_and_no_threads_are_errors(tmp_path: Path) -> None:
             polyqa.evaluate("rac", folder=tmp_path / "run", models=polyqa.Models(judge=None), **given)
 
 
+def test_a_name_that_is_empty_is_not_this_folder() -> None:
+    with pytest.raises(PolyqaError, match="its name is empty"):
+        polyqa.Questions("").asked  # noqa: B018
+
+
 def test_a_misspelt_name_is_not_looked_for_on_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("polyqa.evaluation.loading.load.read_hub", lambda *given: pytest.fail("asked the hub"))
     for name in ("homonym/dev", "nonexist", "someone/set"):
