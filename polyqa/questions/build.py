@@ -84,7 +84,10 @@ def build_questions(
     journal = journal_path(target)
     with replacing(target) as work:
         generation = generate(passages, journal=journal, step=step)
+        done = not generation.counts.failed and generation.others.isdisjoint(passage.pid for passage in index.passages)
         if not generation.questions:
+            if done:
+                remove_ledger(journal)  # another language model cannot go on with it
             language = corpus_language([passage.text for passage in passages])
             why = f"They look {language}: {MODELS_READ}" if language else "Another language model (--lm) may find some."
             read = f"{counted(len(passages), 'passage')} of {index.name} ({generation.counts})"
@@ -97,7 +100,7 @@ def build_questions(
                 "again, and it reads only what is new."
             )
         write_database(work, generation, index, encoder)
-    if not generation.counts.failed and generation.others.isdisjoint(passage.pid for passage in index.passages):
+    if done:
         remove_ledger(journal)
     return QuestionDatabase(target, encoder=encoder, index=index)
 
