@@ -298,6 +298,22 @@ def test_namesakes_that_nothing_was_asked_of_are_read(train: Train) -> None:
     assert found.families == {"the office": ("Office in Oslo", "Office in Gdansk")}
 
 
+def test_the_same_words_are_compared_once(encoder: Encoder, reader: Reader) -> None:
+    compared: list[int] = []
+
+    class Watched:
+        def similarity(self, *texts: Sequence[str]) -> object:
+            compared.append(len(texts[0]))
+            return encoder.similarity(*texts)
+
+    opened = [
+        made("When was the Office in Oslo opened?", "2019", "m"),
+        made("When was the Office in Gdansk opened?", "2013", "n"),
+    ]
+    found = training_questions(opened, OFFICES, encoder=Watched(), reader=reader)
+    assert ([len(one.readings) for one in found.questions], compared) == ([2], [1])
+
+
 def test_what_a_language_model_asked_of_namesakes_is_used(train: Train) -> None:
     asked = AskedOfNamesakes("the office", "When was the office opened?", (("2019", "m"), ("2013", "n")))
     twice = AskedOfNamesakes("the office", "When was the office first opened?", (("2019", "m"), ("2013", "n")))
