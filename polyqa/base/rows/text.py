@@ -64,12 +64,11 @@ def _opened(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def _binary(path: Path) -> Iterator[io.BufferedReader]:
-    with path.open("rb", buffering=_BEGINNING) as file:
-        if file.peek(2).startswith(_PACKED):  # whatever its name: some browsers unpack what they load
-            with gzip.open(file) as unpacked:
-                yield io.BufferedReader(unpacked, _BEGINNING)
-        else:
-            yield file
+    with path.open("rb", buffering=0) as file:
+        data: io.BufferedReader = io.BufferedReader(file, _BEGINNING)
+        if data.peek(2).startswith(_PACKED):  # whatever its name: some browsers unpack what they load
+            data = io.BufferedReader(gzip.GzipFile(fileobj=data), _BEGINNING)
+        yield data
 
 
 def _encoding(beginning: bytes) -> str:
