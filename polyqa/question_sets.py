@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import dspy
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.rows import rows_in_memory
 from polyqa.evaluation.loading import Loaded, read_questions
 from polyqa.evaluation.loading.convert import convert
@@ -64,6 +65,8 @@ class Questions:
         if isinstance(self.source, str | Path):
             return read_questions(self.source, format=self.format, split=self.split)
         if {isinstance(item, Question | dspy.Example) for item in self.source} != {False}:
+            if self.format or self.split:
+                raise PolyqaError("Questions and examples of Python have no format and no split; leave these out.")
             return None
         return convert(rows_in_memory(self.source, SHAPE, self.split), self.format, "the questions")
 

@@ -7,7 +7,6 @@ started itself. So work for an event loop is done in such threads.
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,7 +21,6 @@ T = TypeVar("T")
 _THREADS = 64
 AT_WORK = 8 * len(usable_cores())
 """How much `worked` does at once in a loop of `run_to_end`."""
-_PLACES: ContextVar[tuple[asyncio.AbstractEventLoop, anyio.CapacityLimiter] | None] = ContextVar("places", default=None)
 
 
 def give_threads() -> ThreadPoolExecutor:
@@ -61,22 +59,14 @@ def carried(function: Callable[[], T]) -> Callable[[], T]:
 
 
 def run_to_end(job: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine and return what it returns, from anywhere: in a notebook, whose loop is running, in a thread.
+    """Run a coroutine in a loop that has `give_threads`, and does `AT_WORK` of what `worked` is given at once."""
 
-    The loop has `give_threads`, and does `AT_WORK` of what `worked` is given at once.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(_threaded(job))
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(copy_context().run, asyncio.run, _threaded(job)).result()
+    async def threaded() -> T:
+        give_threads()
+        anyio.to_thread.current_default_thread_limiter().total_tokens = AT_WORK
+        return await job
 
-
-async def _threaded(job: Coroutine[Any, Any, T]) -> T:
-    give_threads()
-    _PLACES.set((asyncio.get_running_loop(), anyio.CapacityLimiter(AT_WORK)))
-    return await job
+    return asyncio.run(threaded())
 
 
 async def worked(function: Callable[[], T]) -> T:
@@ -85,7 +75,4 @@ async def worked(function: Callable[[], T]) -> T:
     Where many questions begin together, in `run_to_end`, the first of them are done first: if all of them searched at
     once, all would ask their language model at the same late moment, and the cores would rest while it answers.
     """
-    loop, places = _PLACES.get() or (None, None)
-    if loop is not asyncio.get_running_loop():  # a thread may have a loop of its own
-        places = None
-    return await anyio.to_thread.run_sync(function, abandon_on_cancel=True, limiter=places)
+    return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)

@@ -23,6 +23,7 @@ _LANGUAGES = {
 _SCRIPTS = {"CJK": "Chinese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean", "DEVANAGARI": "Hindi"}
 _FEWEST = 4  # words; shorter texts in Latin letters may be nothing but names
 _FEW_ENGLISH = 0.05  # of the words of a long text; its quotations and titles may be English
+_SOME_ENGLISH = 0.1  # of the letters of a text that is mostly in another script; its names may be English
 _SURELY = 12.0  # difference of log-likelihoods
 _LOOKED_AT = 40  # passages of a corpus
 _LONGEST = 1_000  # characters of a text
@@ -42,13 +43,13 @@ def foreign_language(text: str) -> str | None:
     words = _WORD.findall(text[:_LONGEST])
     letters = "".join(words).upper()
     scripts = Counter(unicodedata.name(letter, "LATIN").partition(" ")[0] for letter in letters if letter > "\u02ff")
-    if 2 * scripts.total() > len(letters):
+    english = [word for word in words if word.lower() in _ENGLISH]
+    if 2 * scripts.total() > len(letters) and len("".join(english)) <= _SOME_ENGLISH * len(letters):
         kana = scripts["HIRAGANA"] + scripts["KATAKANA"]
         script = "HIRAGANA" if kana else scripts.most_common(1)[0][0]
         return _SCRIPTS.get(script, script.capitalize())
     plain = [word for place, word in enumerate(words) if place == 0 or word.islower()]  # the others may be names
-    english = sum(word.lower() in _ENGLISH for word in words)
-    if len(plain) < _FEWEST or english > _FEW_ENGLISH * len(words):
+    if len(plain) < _FEWEST or len(english) > _FEW_ENGLISH * len(words):
         return None
     import py3langid  # takes a second
 

@@ -22,9 +22,9 @@ BAR = " ｜ "
 
 
 def json_data(value: Any) -> Any:
-    """Return a value as JSON data; what JSON has nothing for is a text."""
+    """Return a value as JSON data; what JSON has nothing for is a text, NaN and infinity are null."""
     try:
-        return to_jsonable_python(value, fallback=str)
+        return to_jsonable_python(value, fallback=str, inf_nan_mode="null")
     except ValueError:  # bytes that are no text, or a value that holds itself
         return str(value)
 

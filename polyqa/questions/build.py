@@ -1,9 +1,8 @@
 """Builds the database of an index: generate (resumable), encode once, write aside, rename."""
 
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Protocol
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
@@ -20,13 +19,6 @@ from .database import MANIFEST, QuestionDatabase, questions_path, write_database
 from .types import Generation
 
 
-class Generate(Protocol):
-    """Makes questions; `generate_questions` with its language model and reader, or one that uses other machines."""
-
-    def __call__(self, passages: Sequence[Passage], *, journal: Path, step: Callable[[], None]) -> Generation:
-        """Make the questions of some passages; what the journal holds is not made again."""
-
-
 def journal_path(target: Path) -> Path:
     """Return where a build keeps what it has made so far: beside the database."""
     return target.with_name(f".{target.name}.journal.sqlite")
@@ -34,7 +26,7 @@ def journal_path(target: Path) -> Path:
 
 def build_questions(
     index: ColBERTIndex,
-    generate: Generate,
+    generate: Callable[..., Generation],
     *,
     encoder: Encoder,
     out: str | Path | None = None,
@@ -92,7 +84,10 @@ def build_questions(
     journal = journal_path(target)
     with replacing(target) as work:
         generation = generate(passages, journal=journal, step=step)
+        done = not generation.counts.failed and generation.others.isdisjoint(passage.pid for passage in index.passages)
         if not generation.questions:
+            if done:
+                remove_ledger(journal)  # another language model cannot go on with it
             language = corpus_language([passage.text for passage in passages])
             why = f"They look {language}: {MODELS_READ}" if language else "Another language model (--lm) may find some."
             read = f"{counted(len(passages), 'passage')} of {index.name} ({generation.counts})"
@@ -105,7 +100,7 @@ def build_questions(
                 "again, and it reads only what is new."
             )
         write_database(work, generation, index, encoder)
-    if not generation.counts.failed and generation.others.isdisjoint(passage.pid for passage in index.passages):
+    if done:
         remove_ledger(journal)
     return QuestionDatabase(target, encoder=encoder, index=index)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from polyqa.base.copies import Shared
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
+from polyqa.base.text import well_formed
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.retriever import require_positive
 from polyqa.colbert_index.versions import QUESTIONS
@@ -156,6 +157,7 @@ class QuestionDatabase(Shared):
         require_positive(k)
         if ranking not in ("dense", "bm25"):
             raise ValueError(f"ranking is dense or bm25, not {ranking!r}")
+        queries = [well_formed(query) for query in queries]
         asked: Any = [query for query in queries if query.strip()]
         if asked and ranking == "dense":
             if self.encoder is None:

@@ -134,10 +134,11 @@ def base_names(passages: Sequence[Passage]) -> dict[str, str]:
     for passage in passages:
         if name := names[passage.pid]:
             closer[name].update(filter(None, (edition_of(name), surname(passage), abbreviation(passage))))
-    by_last: dict[str, list[str]] = {}
+    by_ends: dict[tuple[str, str], list[str]] = {}  # others share no name, see `shared_name`
     for name in counted:
-        by_last.setdefault(name.split()[-1], []).append(name)
-    for group in by_last.values():
+        words = name.split()
+        by_ends.setdefault((words[0], words[-1]), []).append(name)
+    for group in by_ends.values():
         for one, other in combinations(group, 2):
             if shared := shared_name(one, other):
                 closer[one].add(shared)

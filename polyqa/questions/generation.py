@@ -26,6 +26,7 @@ from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import holds, normalize_answer
 from polyqa.models import SpanReader
 from polyqa.replies import is_null
+from polyqa.replies.text import strip_dress
 from polyqa.signatures import GenerateQuestion, ReviseQuestion
 from polyqa.signatures.sixpaq import detecting
 
@@ -205,7 +206,16 @@ def _spans(answers: Sequence[str], passage: Passage) -> list[str]:
 
 
 def _question(text: str) -> str:
-    text = " ".join(str(text).split()).strip("\"'“”")
-    if is_null(text):
-        return ""
-    return text if text.endswith("?") else f"{text.rstrip('.')}?"
+    text = bare_question(text)
+    return text if not text or is_question(text) else f"{text.rstrip('.')}?"
+
+
+def bare_question(text: str) -> str:
+    """Return a question on one line, without quotation marks around all of it; ``""`` for "None"."""
+    text = strip_dress(" ".join(text.split()))
+    return "" if is_null(text) else text
+
+
+def is_question(text: str) -> bool:
+    """Return whether a text ends as a question does; in some scripts it has a mark of its own."""
+    return text.rstrip("\"'”’").endswith(("?", "？", "؟"))

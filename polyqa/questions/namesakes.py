@@ -17,6 +17,7 @@ from polyqa.signatures import AnswerFromPassage, AskOfNamesakes
 
 from .examples import with_examples
 from .families import base_names, with_title
+from .generation import bare_question, is_question
 
 
 @dataclass(frozen=True)
@@ -95,9 +96,9 @@ def ask_namesakes(
 def _ask(base: str, *pair: Passage) -> AskedOfNamesakes | None:
     shown = "\n".join(f"[{number}] {passage.render()}" for number, passage in enumerate(pair, 1))
     made = with_examples(AskOfNamesakes)(passages=shown, name=base)
-    question = " ".join(made.question.split()).strip("\"'“”")
+    question = bare_question(made.question)
     answers = [one.strip() for one in (made.first_answer, made.second_answer)]
-    if is_null(question) or not question.endswith("?") or base.casefold() not in question.casefold():
+    if not is_question(question) or base.casefold() not in question.casefold():
         return None
     spans = all(answer and answer in passage.text for answer, passage in zip(answers, pair, strict=True))
     if not spans or len(set(map(normalize_answer, answers))) < len(answers):

@@ -229,9 +229,8 @@ def _grammar(asked: Asked) -> str:
     if _lacks_verb(asked) or (_SHARE_OF.match(body) and not _ANY_VERB.search(body)):
         return "has no verb"
     odd = any(pattern.search(body) for pattern in (_TWO_VERBS, _ALONE, _OF_KIN, _BARE_PLACE, _DID_PAST))
-    if odd or (WHEN.match(body) and _BY_NAME.search(body)) or _has_object_too_many(body):
-        return "has words that do not fit together"
-    if _asks_by_verb(asked) or _owns_its_rank(asked):
+    odd = odd or bool(WHEN.match(body) and _BY_NAME.search(body)) or _has_object_too_many(body)
+    if odd or _asks_by_verb(asked) or _owns_its_rank(asked):
         return "has words that do not fit together"
     if _WHO_IS.match(body) and not _asks_for_person(body):
         return "asks who something is that is nobody"

@@ -236,6 +236,8 @@ class _Builder:
         What has the shared name alone is about the thing of its passage. ``None`` if it has neither.
         """
         title, base = self._passage(reading).title, self._bases[reading.pid or ""]
+        if not base:
+            return None
         short = without_qualifier(reading.question, title, base)
         bare = len(self._members[base]) > 1 and short in (None, reading.question)
         if bare:
@@ -374,21 +376,21 @@ class _Builder:
 
 def _clusters(members: Sequence[tuple[str, Reading]], encoder: Encoder) -> list[list[tuple[str, Reading]]]:
     """Group the questions of a family; each is compared with the first of every group."""
-    texts = [short for short, _ in members]
+    texts = list(dict.fromkeys(short for short, _ in members))  # contracts of one form are asked the same by hundreds
     near = encoder.similarity(texts, texts)
 
     def alike(first: int, at: int) -> bool:
         same = normalize_answer(texts[first]) == normalize_answer(texts[at])
         return same or (near[at, first] >= ALIKE and _same_matter(texts[first], texts[at]))
 
-    clusters: list[list[int]] = []
-    for at in range(len(texts)):
-        home = next((cluster for cluster in clusters if alike(cluster[0], at)), None)
-        if home is None:
-            clusters.append([at])
-        else:
-            home.append(at)
-    return [[members[at] for at in cluster] for cluster in clusters]
+    firsts: dict[str, int] = {}
+    clusters: dict[int, list[tuple[str, Reading]]] = {}
+    for at, text in enumerate(texts):
+        firsts[text] = next((first for first in clusters if alike(first, at)), at)
+        clusters.setdefault(firsts[text], [])
+    for member in members:
+        clusters[firsts[member[0]]].append(member)
+    return [*clusters.values()]
 
 
 def _same_matter(one: str, other: str) -> bool:

@@ -23,13 +23,8 @@ async def all_at_once() -> bool:
     return True
 
 
-async def from_a_running_loop() -> bool:
-    return run_to_end(all_at_once())
-
-
 def test_threads_that_only_wait_do_not_hold_others_up() -> None:
     assert run_to_end(all_at_once())
-    assert asyncio.run(from_a_running_loop())
 
 
 def at_once(count: int) -> tuple[int, list[int]]:

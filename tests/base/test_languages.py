@@ -27,6 +27,12 @@ HOMONYMS = Path(polyqa.__file__).parent / "evaluation" / "homonyms"
         ("Who directed Das Leben der Anderen?", None),
         ("When did La vita è bella come out?", None),
         ("Who is 李明?", None),
+        ("Who is Лев Толстой?", None),
+        (
+            "披头士（The Beatles）是一支来自英国利物浦的摇滚乐队，" * 3
+            + "成立于一九六〇年，成员有约翰列侬和保罗麦卡特尼。",
+            "Chinese",
+        ),
         ("Julio César Chávez Gonzalez record", None),
         ("Gabriel García Márquez Nobel Prize year", None),
         ("Cristiano Ronaldo dos Santos Aveiro wife", None),

@@ -1,11 +1,12 @@
 import json
+import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from polyqa.base.values import AmbiguityType, Coverage, Grade, Interpretation, Passage
+from polyqa.base.values import AmbiguityType, Coverage, Grade, Interpretation, Passage, json_data
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,12 @@ def test_the_schema_of_an_interpretation_holds_what_a_language_model_needs() -> 
     )
     assert all(set(field) == {"type", "description"} for field in schema["properties"].values())
     assert set(schema) == {"type", "properties", "required"}
+
+
+def test_numbers_that_json_does_not_have_are_null() -> None:
+    assert (
+        json.dumps(json_data({"scores": [math.nan, math.inf, 0.5]}), allow_nan=False) == '{"scores": [null, null, 0.5]}'
+    )
 
 
 @pytest.mark.parametrize(

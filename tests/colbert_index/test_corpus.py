@@ -536,6 +536,7 @@ def test_objects_of_python_as_they_are(tmp_path: Path) -> None:
     splits = datasets.DatasetDict(train=data.select([0]), dev=data.select([1]))
     splits.save_to_disk(str(tmp_path / "several"))
     tables = (frame, frame.to_dict("records"), frame.itertuples(index=False), frame.set_index("id"))
+    tables = (*tables, frame.set_index("id", drop=False))
     for source in (*tables, pa.Table.from_pandas(frame), data, tmp_path / "one"):
         assert read_corpus(source) == [tea, black], source
     missing = pd.DataFrame({"id": pd.array([1, None], dtype="Int64"), "title": pd.array(["Tea", None], dtype="string")})

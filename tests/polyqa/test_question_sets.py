@@ -43,6 +43,12 @@ def test_records_and_data_frames_are_questions_too() -> None:
         ]
 
 
+@pytest.mark.parametrize("ignored", [{"split": "test"}, {"format": "asqa"}])
+def test_what_only_records_have_is_refused_for_examples(ignored: dict[str, str]) -> None:
+    with pytest.raises(PolyqaError, match="no format and no split"):
+        polyqa.Questions(OWN, **ignored).asked  # noqa: B018
+
+
 def test_questions_of_any_kind_are_limited_and_may_be_a_test_set() -> None:
     import pandas as pd
 
@@ -90,6 +96,11 @@ def test_no_questions_and_no_threads_are_errors(tmp_path: Path) -> None:
     ]:
         with pytest.raises(PolyqaError, match=told):
             polyqa.evaluate("rac", folder=tmp_path / "run", models=polyqa.Models(judge=None), **given)
+
+
+def test_a_name_that_is_empty_is_not_this_folder() -> None:
+    with pytest.raises(PolyqaError, match="its name is empty"):
+        polyqa.Questions("").asked  # noqa: B018
 
 
 def test_a_misspelt_name_is_not_looked_for_on_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:

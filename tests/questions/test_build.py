@@ -20,7 +20,7 @@ from polyqa.metrics.agreement import agree
 from polyqa.models import Reader, Reading, Span
 from polyqa.question_building import reading_on_ray
 from polyqa.questions import GeneratedQuestion, Generation, QuestionSettings, generate_questions
-from polyqa.questions.generation import read_passage, verified
+from polyqa.questions.generation import _question, read_passage, verified
 
 Make = Callable[..., Generation]
 DAM = Passage(pid="d", title="Orava Dam (upper)", text="It was built by Jan Hora in 1941. The dam is 41 metres tall.")
@@ -117,6 +117,22 @@ def test_what_a_language_model_writes_is_checked(make: Make) -> None:
     }
     assert made.counts.answers == 3
     assert made.counts.generated == made.counts.verified == made.counts.revised == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "question"),
+    [
+        ('"Who built it?"', "Who built it?"),
+        ("**Who built\nit?**", "Who built it?"),
+        ('Who wrote "Dune"', 'Who wrote "Dune"?'),
+        ("“Dune” was written by whom?", "“Dune” was written by whom?"),
+        ("Who built it.", "Who built it?"),
+        ("谁写了这本书？", "谁写了这本书？"),
+        ("None.", ""),
+    ],
+)
+def test_only_marks_around_all_of_a_question_go(written: str, question: str) -> None:
+    assert _question(written) == question
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.base.values import Passage
+from polyqa.questions import families as module
 from polyqa.questions.families import base_names, with_title, without_place, without_qualifier, without_time
 
 
@@ -97,6 +98,14 @@ def test_namesakes_of_a_firm() -> None:
         "the incident": ["Incident of 3 May 2022", "Incident of 9 June 2023"],
         "the migration to Kubernetes": ["Migration to Kubernetes", "Second migration to Kubernetes"],
     }
+
+
+def test_only_names_that_may_be_one_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be thousands of counties."""
+    compared: list[tuple[str, str]] = []
+    monkeypatch.setattr(module, "shared_name", lambda *names: compared.append(names) or "")
+    families({f"{name} County": "It is a county." for name in ("Ely", "Bath", "Lake", "Lake Perth", "Perth")})
+    assert compared == [("Lake County", "Lake Perth County")]
 
 
 def test_what_is_called_as_a_name_alone_is_no_other_of_its_series() -> None:

@@ -100,6 +100,18 @@ def test_what_is_asked_in_the_same_words_of_documents_of_one_title_is_ambiguous(
     assert train(generated, untold).questions == ()
 
 
+def test_passages_without_titles_are_no_namesakes(reader: Reader) -> None:
+    """All their questions would be compared with each other, which nobody has the memory for."""
+    untitled = [passage.model_copy(update={"title": ""}) for passage in CORPUS]
+
+    class NoEncoder:
+        def similarity(self, *texts: Sequence[str]) -> None:
+            raise AssertionError("compared")
+
+    found = training_questions([DEAN, SAND], untitled, encoder=NoEncoder(), reader=reader)
+    assert [one.question for one in found.questions] == [DEAN.question, SAND.question]
+
+
 def test_other_names_and_other_matters_stay_apart(train: Train, encoder: Encoder) -> None:
     closed = made("When was Mill Bridge (Bath) closed?", "1950", "b")
     assert ambiguous(train([DEAN, SAND]).questions) == []
@@ -284,6 +296,22 @@ def test_namesakes_that_nothing_was_asked_of_are_read(train: Train) -> None:
     doubting = train(generated, OFFICES, trust_read=doubtful)
     assert not ambiguous(doubting.questions)
     assert found.families == {"the office": ("Office in Oslo", "Office in Gdansk")}
+
+
+def test_the_same_words_are_compared_once(encoder: Encoder, reader: Reader) -> None:
+    compared: list[int] = []
+
+    class Watched:
+        def similarity(self, *texts: Sequence[str]) -> object:
+            compared.append(len(texts[0]))
+            return encoder.similarity(*texts)
+
+    opened = [
+        made("When was the Office in Oslo opened?", "2019", "m"),
+        made("When was the Office in Gdansk opened?", "2013", "n"),
+    ]
+    found = training_questions(opened, OFFICES, encoder=Watched(), reader=reader)
+    assert ([len(one.readings) for one in found.questions], compared) == ([2], [1])
 
 
 def test_what_a_language_model_asked_of_namesakes_is_used(train: Train) -> None:

@@ -33,8 +33,10 @@ def format_of(path: Path) -> str:
 def located(source: str | Path, split: str | None = None) -> tuple[Path, str | None]:
     """Return path and split of a source, which may be written ``FILE@SPLIT``.
 
-    `PolyqaError` if it names another split than ``split``, or the home folder of nobody.
+    `PolyqaError` if it names nothing, another split than ``split``, or the home folder of nobody.
     """
+    if not str(source).strip():
+        raise problem("the source", "its name is empty")
     try:
         path = Path(source).expanduser()
     except RuntimeError as error:

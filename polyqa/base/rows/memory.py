@@ -42,8 +42,8 @@ def _iterable(source: Any) -> Iterable[Any]:
     if hasattr(source, "to_pylist"):  # pyarrow
         return source.to_pylist()
     if hasattr(source, "to_dict") and hasattr(source, "columns"):  # pandas; an index with a name is a column, too
-        named = getattr(source.index, "name", None)
-        return (source if named is None else source.reset_index()).to_dict("records")
+        plain_index = source.index.name is None or source.index.name in source.columns
+        return (source if plain_index else source.reset_index()).to_dict("records")
     return source
 
 

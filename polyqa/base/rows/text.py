@@ -8,13 +8,14 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import TextIO
 
 from polyqa.base.errors import PolyqaError
 
 from .record import problem
 
 _BEGINNING = 1 << 16  # bytes that tell how a file is written
+_PACKED = b"\x1f\x8b"  # how a gzip file begins
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",  # begins with the mark of UTF-16
@@ -45,7 +46,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 def _opened(path: Path) -> Iterator[TextIO]:
     try:
         with _binary(path) as data:
-            beginning = cast(io.BufferedReader, data).peek(_BEGINNING)
+            beginning = data.peek(_BEGINNING)
             encoding = _encoding(beginning)
             start = beginning.decode(encoding, errors="ignore")
             end = "\r" if "\r" in start and "\n" not in start else "\n"
@@ -61,10 +62,13 @@ def _opened(path: Path) -> Iterator[TextIO]:
         raise problem(path, f"the file cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _binary(path: Path) -> BinaryIO:
-    if path.suffix.lower() == ".gz":
-        return cast(BinaryIO, io.BufferedReader(gzip.open(path), _BEGINNING))
-    return path.open("rb", buffering=_BEGINNING)
+@contextmanager
+def _binary(path: Path) -> Iterator[io.BufferedReader]:
+    with path.open("rb", buffering=0) as file:
+        data: io.BufferedReader = io.BufferedReader(file, _BEGINNING)
+        if data.peek(2).startswith(_PACKED):  # whatever its name: some browsers unpack what they load
+            data = io.BufferedReader(gzip.GzipFile(fileobj=data), _BEGINNING)
+        yield data
 
 
 def _encoding(beginning: bytes) -> str:

@@ -56,7 +56,9 @@ def test_another_encoding(write: Write, name: str) -> None:
     record = {**ONE, "question": "who is Zoë"}
     text = json.dumps(record if name == "q.jsonl" else [record], ensure_ascii=False)
     assert asked(write(text.encode("utf-16"), name)) == ["who is Zoë"]
-    assert asked(write(gzip.compress(text.encode()), f"{name}.gz")) == ["who is Zoë"]
+    for packed in (name, f"{name}.gz"):
+        assert asked(write(gzip.compress(text.encode()), packed)) == ["who is Zoë"]
+    assert asked(write(text.encode(), f"{name}.gz")) == ["who is Zoë"]
     told = refused(write(text.encode("latin-1"), name))
     assert told.startswith(": line 1: this is not UTF-8 text; if '")
     assert "Zoë" in told
