@@ -159,7 +159,7 @@ class _LongAnswer:
         """
         alike: dict[frozenset[str], list[tuple[int, PromptPassage]]] = {}
         for at, part in enumerate(self.parts):
-            passage = self._passage(part.tells)
+            passage = self._passage(part.text, part.tells)
             if passage is not None and len(part.tells) == 1 and part.tells.issubset(staying):
                 answer = self.readings[min(part.tells)].answer
                 said = " ".join(content_words(unmarked(_ITEM.sub("", part.text))))
