@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted
 
 from . import options
@@ -46,8 +45,6 @@ def adapt_command(
     """
     from polyqa.adapting import REPORT, adapt
     from polyqa.compiling import Budget
-    from polyqa.metrics.optimizing import MEASURES
-    from polyqa.programs.registry import REGISTRY, registered
     from polyqa.reports.adaptation import (
         WHAT_IT_MEASURES,
         ask_command,
@@ -56,11 +53,6 @@ def adapt_command(
         still_wrong,
     )
 
-    if registered(program).needs != {"index"}:
-        fitting = ", ".join(name for name, entry in REGISTRY.items() if entry.needs == {"index"})
-        raise PolyqaError(f"{program} cannot be adapted: it needs a program that searches an index only: {fitting}.")
-    if measure not in (None, *MEASURES):
-        raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
     with at_work(mlflow):
         done = adapt(
             corpus,

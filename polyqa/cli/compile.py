@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted, p_text
 
 from . import options
@@ -74,12 +73,9 @@ def compile_command(
     questions failed.
     """
     from polyqa.compiling import Budget, Teacher, compile
-    from polyqa.metrics.optimizing import MEASURES
     from polyqa.optimizers.recipes import recipe as recipe_by_name
     from polyqa.question_sets import Sets
 
-    if measure not in MEASURES:
-        raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
     how = recipe_by_name(recipe).with_options(
         threshold=threshold, predictors=predictors.split(",") if predictors else ()
     )
