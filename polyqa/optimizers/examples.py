@@ -51,11 +51,11 @@ def _listed(answers: Any) -> Any:
 
 @dataclass
 class _Heard:
-    """What became of the calls of a metric: how many gave a share, the last error, and a number that was no share."""
+    """What became of the calls of a metric: how many gave a share, the last error, what was said of no share."""
 
     scored: int = 0
     error: Exception | None = None
-    no_share: float | None = None
+    no_share: PolyqaError | None = None
 
 
 class PlainMetric(AnswerMetric):
@@ -106,13 +106,10 @@ class PlainMetric(AnswerMetric):
     def check(self) -> None:
         """Raise `PolyqaError` for what optimizers pass over: a number that is no share, or nothing but errors."""
         if self.heard.no_share is not None:
-            raise self._no_share(self.heard.no_share)
+            raise self.heard.no_share
         if self.heard.error is not None and not self.heard.scored:
             why = f"{type(self.heard.error).__name__}: {self.heard.error}"
             raise PolyqaError(f"The metric {self.name} failed on every answer: {why}") from self.heard.error
-
-    def _no_share(self, value: float) -> PolyqaError:
-        return PolyqaError(f"A metric gives a number from 0 to 1; {self.name} gave {value:g}.")
 
     def _value(self, example: dspy.Example, *given: Any) -> tuple[Any, float]:
         """Return what the function gives for an example, as it is and as a number."""
@@ -121,8 +118,9 @@ class PlainMetric(AnswerMetric):
             told = self.function(item if isinstance(item, dspy.Example) else example, *given)
             value = float(told)
             if not 0 <= value <= 1:
-                self.heard.no_share = value
-                raise self._no_share(value)
+                said = f"A metric gives a number from 0 to 1; {self.name} gave {value:g}."
+                self.heard.no_share = PolyqaError(said)
+                raise self.heard.no_share
         except Exception as error:
             self.heard.error = error
             raise

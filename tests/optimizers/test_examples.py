@@ -45,18 +45,6 @@ class Mine(dspy.Module):
         return self.answer(question=question)
 
 
-def test_metrics_that_differ_in_a_constant_are_told_apart(reader: Reader) -> None:
-    def named(metric: Any) -> str:
-        return PlainMetric(metric, {}, reader).name
-
-    one, same, other = (
-        lambda gold, pred, trace=None: float("a" in pred.answer),
-        lambda gold, pred, trace=None: float("a" in pred.answer),
-        lambda gold, pred, trace=None: float("zzz" in pred.answer),
-    )
-    assert named(one) == named(same) != named(other)
-
-
 def reply(prompt: Any) -> dict[str, object]:
     return {"answer": prompt.question.removeprefix("What colour is ").rstrip("?") + " is blue"}
 
@@ -256,10 +244,11 @@ def defaulted(gold: Any, pred: Any, trace: Any = None, cut: float = 1.0) -> floa
         Grading,
         lambda cut: Grading(cut).method,
         lambda cut: partial(defaulted, cut=cut),
+        lambda cut: eval(f"lambda gold, pred, trace=None: {cut}"),
         lambda cut: eval(f"lambda gold, pred, trace=None, cut={cut}: cut"),
         lambda cut: eval(f"lambda gold, pred, trace=None, *, cut={cut}: cut"),
     ],
-    ids=["closure", "object", "method", "partial", "default", "keyword default"],
+    ids=["closure", "object", "method", "partial", "constant", "default", "keyword default"],
 )
 def test_metrics_that_differ_in_a_value_are_told_apart(make: Callable[[float], Any], reader: Reader) -> None:
     one, same, other = (PlainMetric(make(cut), {}, reader).name for cut in (0.5, 0.5, 0.9))
