@@ -1,7 +1,7 @@
 """`polyqa adapt`: a program for a corpus of yours."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -11,6 +11,9 @@ from . import options
 from .display import at_work, confirming
 from .errors import NOTHING_DONE, end_with_failures
 from .terminal import say
+
+if TYPE_CHECKING:
+    from polyqa.metrics.optimizing import Measure
 
 
 @options.takes_language_models()
@@ -62,7 +65,7 @@ def adapt_command(
             recipe=recipe,
             models=models.models(reader=reader),
             limit_passages=limit_passages,
-            measure=measure,
+            measure=cast("Measure | None", measure),
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
         )
     if done is None:

@@ -1,7 +1,7 @@
 """`polyqa compile`: make a compiled program."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -14,6 +14,7 @@ from .terminal import say
 
 if TYPE_CHECKING:
     from polyqa.compiling import Made
+    from polyqa.metrics.optimizing import Measure
 
 
 @options.takes_language_models()
@@ -88,7 +89,7 @@ def compile_command(
             recipe=how,
             sets=Sets(train=train, dev=dev, test=test),
             models=models.models(reader=reader),
-            measure=measure,
+            measure=cast("Measure", measure),
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
             teacher=Teacher.named(teacher),
             index=index,
