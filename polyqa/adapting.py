@@ -33,9 +33,10 @@ from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import Measure
 from polyqa.optimizers.calls import kept_calls, remove_work
 from polyqa.optimizers.compiler import check_work
-from polyqa.optimizers.plan import check_measurable
+from polyqa.optimizers.plan import check_measurable, check_recipe
 from polyqa.optimizers.recipes import Recipe
 from polyqa.programs.questions_judged import JUDGED, trust_in_questions
+from polyqa.programs.registry import REGISTRY, registered
 from polyqa.questions import Counts, Generation, generate_questions
 from polyqa.questions.namesakes import AskedOfNamesakes, ask_namesakes, namesakes
 from polyqa.questions.training_set import (
@@ -203,6 +204,9 @@ def adapt(
                 "and some dozens to tell anything. Give a larger corpus, or questions of your own (--questions)."
             )
         check_program(program)
+        if registered(program).needs != {"index"}:
+            fitting = ", ".join(name for name, entry in REGISTRY.items() if entry.needs == {"index"})
+            raise PolyqaError(f"{program} cannot be adapted: only a program that needs an index alone can: {fitting}.")
         lm = models.answering()
         models = replace(  # objects, which are made once for all steps
             models,
@@ -218,8 +222,7 @@ def adapt(
         measure = _measure(measure, given)
         budget = replace(budget, threads=budget.threads or default_threads(models.lm))
         index = ready_index(passages, out.name)
-        if models.helper_lm is not None:
-            load(program, index=index, helper_lm=models.helper_lm)  # refuses a helper that has nothing to do
+        check_recipe(chosen, load(program, index=index, helper_lm=models.helper_lm))
         with kept_calls(out / ".work", budget.max_calls):
             same = {
                 "corpus": index.fingerprint,
@@ -234,7 +237,7 @@ def adapt(
                 picked = passages
                 if limit_passages is not None:
                     picked = pick_passages(passages, limit_passages, budget.seed)
-                if not budget.confirm(_expected(picked, models, out, budget)):
+                if not budget.confirm(_expected(picked, models, out)):
                     return None
                 source = _made_questions(picked, models, out, budget, Path(corpus).name)
             sets = _split(source, budget.seed, None if given is not None else out)
@@ -276,11 +279,10 @@ def _passages(corpus: str | Path) -> list[Passage]:
 
 
 def _measure(measure: Measure | None, given: Questions | None) -> Measure:
-    """Return what is optimized, after checking that given questions can be scored by it."""
+    """Return what is optimized, after checking that there is such a measure and given questions can be scored by it."""
     if measure is None:
         measure = "dr" if given is None or all(question.long_answers for question in given.asked) else "disambig_f1"
-    if given is not None:
-        check_measurable(measure, {given.described: given.asked})
+    check_measurable(measure, {given.described: given.asked} if given is not None else {})
     return measure
 
 
@@ -372,7 +374,7 @@ def _generated(
     )
 
 
-def _expected(passages: Sequence[Passage], models: Models, out: Path, budget: Budget) -> str:
+def _expected(passages: Sequence[Passage], models: Models, out: Path) -> str:
     """Return what making questions is expected to take: calls, or minutes where the model runs in this process.
 
     Nobody knows how fast this machine is: the first passages that are left are read, and their questions are kept.

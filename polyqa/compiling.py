@@ -33,7 +33,7 @@ from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.models import EMBEDDED_ENCODER
 from polyqa.optimizers.calls import kept_calls, remove_work
 from polyqa.optimizers.compiler import Compiled, compile_program, missing_demos
-from polyqa.optimizers.plan import Plan, check_plan, check_recipe, check_teacher, check_writer
+from polyqa.optimizers.plan import Plan, check_measurable, check_plan, check_recipe, check_teacher, check_writer
 from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
 from polyqa.programs import PROGRAMS
@@ -321,6 +321,7 @@ def make_plan(
     threads: int | None = None,
 ) -> Plan:
     """Return how a program is compiled, from names; see `compile`, also for its errors."""
+    check_measurable(measure, {})
     lm = models.answering()
     writer = models.writing(lm)
     chosen = chosen_recipe(recipe, writer)

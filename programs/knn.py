@@ -262,7 +262,7 @@ def set_knn_demos(program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str
 def _usable(name: str, signature: type[dspy.Signature], pool: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return what of the demos a predictor can show."""
     inputs, outputs = signature.input_fields, signature.output_fields
-    labels = "the recipe 'labels' of polyqa.compile makes demos of labelled questions."
+    labels = "the recipe 'labeled-few-shot' of polyqa.compile makes demos of labelled questions."
     demos = []
     for example in pool:
         if not hasattr(example, "get"):

@@ -14,6 +14,7 @@ from dspy.utils.callback import with_callbacks
 from numpy.typing import NDArray
 
 from polyqa import colbert_index
+from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import Reranker, Retriever
 
@@ -53,6 +54,12 @@ class Rerank:
 
 def search(retriever: Retriever, query: str, k: int) -> list[Passage]:
     """Return the best ``k`` passages of a retriever, those of one title told apart by their metadata."""
+    if not hasattr(retriever, "search"):
+        raise PolyqaError(
+            "A retriever has search(query, k), which returns passages (polyqa.Passage), and a "
+            f"{type(retriever).__name__} has not. Wrap it in a class that has, or give your program a method "
+            "retrieve(question) of its own."
+        )
     return told_apart(Retrieve(retriever, k)(query=query, k=k))
 
 

@@ -1,17 +1,19 @@
 """`polyqa adapt`: a program for a corpus of yours."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted
 
 from . import options
 from .display import at_work, confirming
 from .errors import NOTHING_DONE, end_with_failures
 from .terminal import say
+
+if TYPE_CHECKING:
+    from polyqa.metrics.optimizing import Measure
 
 
 @options.takes_language_models()
@@ -46,8 +48,6 @@ def adapt_command(
     """
     from polyqa.adapting import REPORT, adapt
     from polyqa.compiling import Budget
-    from polyqa.metrics.optimizing import MEASURES
-    from polyqa.programs.registry import REGISTRY, registered
     from polyqa.reports.adaptation import (
         WHAT_IT_MEASURES,
         ask_command,
@@ -56,11 +56,6 @@ def adapt_command(
         still_wrong,
     )
 
-    if registered(program).needs != {"index"}:
-        fitting = ", ".join(name for name, entry in REGISTRY.items() if entry.needs == {"index"})
-        raise PolyqaError(f"{program} cannot be adapted: it needs a program that searches an index only: {fitting}.")
-    if measure not in (None, *MEASURES):
-        raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
     with at_work(mlflow):
         done = adapt(
             corpus,
@@ -70,7 +65,7 @@ def adapt_command(
             recipe=recipe,
             models=models.models(reader=reader),
             limit_passages=limit_passages,
-            measure=measure,
+            measure=cast("Measure | None", measure),
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
         )
     if done is None:

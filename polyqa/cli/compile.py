@@ -1,11 +1,10 @@
 """`polyqa compile`: make a compiled program."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted, p_text
 
 from . import options
@@ -15,6 +14,7 @@ from .terminal import say
 
 if TYPE_CHECKING:
     from polyqa.compiling import Made
+    from polyqa.metrics.optimizing import Measure
 
 
 @options.takes_language_models()
@@ -74,12 +74,9 @@ def compile_command(
     questions failed.
     """
     from polyqa.compiling import Budget, Teacher, compile
-    from polyqa.metrics.optimizing import MEASURES
     from polyqa.optimizers.recipes import recipe as recipe_by_name
     from polyqa.question_sets import Sets
 
-    if measure not in MEASURES:
-        raise PolyqaError(f"--measure is one of {', '.join(MEASURES)}, not {measure!r}.")
     how = recipe_by_name(recipe).with_options(
         threshold=threshold, predictors=predictors.split(",") if predictors else ()
     )
@@ -92,7 +89,7 @@ def compile_command(
             recipe=how,
             sets=Sets(train=train, dev=dev, test=test),
             models=models.models(reader=reader),
-            measure=measure,
+            measure=cast("Measure", measure),
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
             teacher=Teacher.named(teacher),
             index=index,

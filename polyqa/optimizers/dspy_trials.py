@@ -20,14 +20,13 @@ from polyqa.evaluation.verdicts import question_values
 
 from .calls import CallCounter
 from .plan import Plan
-from .recipes import Recipe
+from .recipes import MINIBATCH, Recipe
 from .trials import Trial, changed_instructions, demo_counts, lineage, read_trials, write_trials
 
 SUFFIX = ".trials.json"
 """Of the file of a step's trials, in the folder of a compilation."""
 _CALLS, _SCORED, _REJECTED = "calls_at.json", "scored.json", ".rejected.json"
 _ON_TRAIN = ("COPRO", "SIMBA")
-_MINIBATCH = 35  # of MIPROv2, if the recipe says nothing else
 _LONGEST = 200  # characters of what a demo asks
 _LONGEST_NAME = 60  # of a step, in the name of a file
 
@@ -140,7 +139,7 @@ def _candidates(made: dspy.Module, plan: Plan) -> list[_Candidate]:
         dev = min(dev, AUTO_RUN_SETTINGS[auto]["val_size"])  # of more questions it draws so many
     data = [*getattr(made, "candidate_programs", ()), *getattr(made, "mb_candidate_programs", ())]
     n = len(plan.trainset) if optimizer in _ON_TRAIN else dev
-    few = plan.recipe.number("minibatch_size", _MINIBATCH)
+    few = plan.recipe.number("minibatch_size", MINIBATCH)
     whole = 1 if optimizer == "SIMBA" else 100
     return [_Candidate(one["program"], one["score"] / whole, n if one.get("full_eval", True) else few) for one in data]
 

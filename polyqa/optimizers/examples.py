@@ -51,10 +51,11 @@ def _listed(answers: Any) -> Any:
 
 @dataclass
 class _Heard:
-    """What became of the calls of a metric: how many gave a number, and the last error."""
+    """What became of the calls of a metric: how many gave a share, the last error, what was said of no share."""
 
     scored: int = 0
     error: Exception | None = None
+    no_share: PolyqaError | None = None
 
 
 class PlainMetric(AnswerMetric):
@@ -103,7 +104,9 @@ class PlainMetric(AnswerMetric):
         return dspy.Prediction(score=score, feedback=words)
 
     def check(self) -> None:
-        """Raise `PolyqaError` if the function has failed whenever it was called, which optimizers pass over."""
+        """Raise `PolyqaError` for what optimizers pass over: a number that is no share, or nothing but errors."""
+        if self.heard.no_share is not None:
+            raise self.heard.no_share
         if self.heard.error is not None and not self.heard.scored:
             why = f"{type(self.heard.error).__name__}: {self.heard.error}"
             raise PolyqaError(f"The metric {self.name} failed on every answer: {why}") from self.heard.error
@@ -115,7 +118,9 @@ class PlainMetric(AnswerMetric):
             told = self.function(item if isinstance(item, dspy.Example) else example, *given)
             value = float(told)
             if not 0 <= value <= 1:
-                raise PolyqaError(f"A metric gives a number from 0 to 1; {self.name} gave {value:g}.")
+                said = f"A metric gives a number from 0 to 1; {self.name} gave {value:g}."
+                self.heard.no_share = PolyqaError(said)
+                raise self.heard.no_share
         except Exception as error:
             self.heard.error = error
             raise

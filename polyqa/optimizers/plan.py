@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import dspy
@@ -12,16 +13,18 @@ from polyqa.base.extras import needs
 from polyqa.extractive import MODEL_NAME
 from polyqa.lm.assigned import own_lms
 from polyqa.metrics.gold import Question, same_words
-from polyqa.metrics.optimizing import AnswerMetric, Measure
+from polyqa.metrics.optimizing import MEASURES, AnswerMetric, Measure
 from polyqa.models import Reader, SpanReader
 from polyqa.programs.knn import check_picking
 
 from .examples import as_metric, as_question, example_key
-from .recipes import Recipe, recipe_names
+from .recipes import GATHERING, WRITING, Optimizer, Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
 _LONGEST_NUMBER = 7  # digits of a row's number; ids of data sets have more
 _AUTO = (None, "light", "medium", "heavy")  # of DSPy's optimizers
+_FROM_THE_PLAN = {"self", "student", "metric", "trainset", "valset", "teacher", "teacher_settings", "seed", "log_dir"}
+_FROM_THE_PLAN |= {"num_threads", "prompt_model", "reflection_lm", "task_model", "eval_kwargs", "kwargs", "_kwargs"}
 LEAST_FOR_CLAUSES = 12
 """With fewer training questions a search over clauses has nothing to choose by."""
 
@@ -217,7 +220,9 @@ def check_disjoint(splits: Mapping[str, Sequence[Question]]) -> None:
 
 
 def check_measurable(measure: Measure, sets: Mapping[str, Sequence[Question]]) -> None:
-    """Raise `PolyqaError` if the measure is DR and a question that will be scored has no reference answer."""
+    """Raise `PolyqaError` if there is no such measure, or it is DR and a question to score has no reference answer."""
+    if measure not in MEASURES:
+        raise PolyqaError(f"The measure (--measure) is one of {', '.join(MEASURES)}, not {measure!r:.60}.")
     for name, questions in sets.items():
         bare = [question for question in questions if not question.long_answers]
         if measure == "dr" and bare:
@@ -232,8 +237,15 @@ def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
     """Raise `PolyqaError` if a recipe, or a step of a chain, does not fit a program.
 
     It names a predictor that the program lacks, picks demos by similarity for one that cannot, has settings that its
-    optimizer refuses, or wants an extra that is not installed.
+    optimizer refuses, or wants an extra that is not installed. No recipe fits a program that takes no ``question``.
     """
+    try:
+        signature(program.forward).bind(question="")
+    except TypeError as error:
+        raise PolyqaError(
+            f"{type(program).__name__} cannot be asked as program(question=…): {error}. Have its forward take one "
+            "input, question."
+        ) from error
     names = [name for name, _ in program.named_predictors()]
     for step in recipe.parts:
         if strange := sorted(set(step.predictors) - set(names)):
@@ -243,11 +255,32 @@ def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
             )
         if step.k is not None and step.optimizer in ("labels", "own-runs"):
             check_picking(program, step.predictors or names)
+        _check_names(step)
         _check_budget(step)
         if step.optimizer == "MIPROv2":
             needs("optuna", extra="mipro", for_=f"The recipe {step.name}")
         if step.optimizer == "SIMBA":
             _check_simba(program, step)
+
+
+def parameters(optimizer: Optimizer) -> tuple[set[str], set[str]]:
+    """Return the names of what one of DSPy's optimizers is given when it is made, and in its ``compile`` only."""
+    kind = getattr(dspy, optimizer)
+    of_making = {name for one in kind.__mro__[:-1] for name in signature(one.__init__).parameters}
+    return of_making, signature(kind.compile).parameters.keys() - of_making
+
+
+def _check_names(recipe: Recipe) -> None:
+    """Raise `PolyqaError` for a setting that the optimizer lacks, or that comes from the plan."""
+    if recipe.optimizer in WRITING | GATHERING - {"own-runs"}:
+        names = set[str]().union(*parameters(recipe.optimizer)) - _FROM_THE_PLAN
+    else:
+        names = {"rounds", "start", "challengers", "calls"} if recipe.optimizer == "clauses" else set()
+    if strange := sorted(recipe.settings.keys() - names):
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} has the setting {strange[0]!r:.60}, which its optimizer lacks; "
+            f"{recipe.optimizer} takes {', '.join(sorted(names)) or 'none'}."
+        )
 
 
 def _check_budget(recipe: Recipe) -> None:

@@ -26,6 +26,9 @@ WRITING: frozenset[str] = frozenset({"COPRO", "MIPROv2", "SIMBA", "GEPA", "Infer
 # These take runs on the trainset for demos if the metric accepts them: from the threshold on.
 GATHERING: frozenset[str] = frozenset({"own-runs", "BootstrapFewShot", "BootstrapFewShotWithRandomSearch", "MIPROv2"})
 
+MINIBATCH = 35
+"""Questions of MIPROv2's minibatches, if the recipe says nothing else."""
+
 
 class Recipe(BaseModel):
     """How a program is compiled, as data: it is saved in the artifact's card.

@@ -2,9 +2,10 @@
 
 import random
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from dspy.utils import magicattr
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError
 
-from polyqa.base.errors import PolyqaError
 from polyqa.lm.adapter import configured_adapter
 from polyqa.lm.assigned import own_lms, set_lms
 from polyqa.metrics.feedback import FeedbackMetric
@@ -21,7 +21,8 @@ from polyqa.metrics.feedback import FeedbackMetric
 from .examples import PlainMetric
 from .labels import label_demos
 from .leave_one_out import leave_one_out
-from .plan import Plan
+from .plan import Plan, parameters
+from .recipes import MINIBATCH
 from .rules import LabelledRules
 
 
@@ -43,11 +44,6 @@ def run_teleprompter(
         Where GEPA keeps its state, from which it goes on.
     gepa_callbacks
         Told what GEPA does, see `gepa.core.callbacks.GEPACallback`.
-
-    Raises
-    ------
-    PolyqaError
-        If a setting is not one of the optimizer's.
     """
     recipe = plan.recipe
     program = program.deepcopy()
@@ -116,72 +112,44 @@ class LeanWriting(BaseCallback):
 
 
 def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[object]) -> dspy.Module:
-    recipe, metric, seed, threads = plan.recipe, plan.metric_of_recipe(), plan.seed, plan.threads
+    recipe, metric, seed = plan.recipe, plan.metric_of_recipe(), plan.seed
     train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
-    settings: dict[str, Any] = dict(recipe.settings)
-    if recipe.gathers:
-        settings.setdefault("max_labeled_demos", 0)  # the examples have no outputs: these are questions without answers
-        if plan.teacher_lm is not None:
-            settings["teacher_settings"] = {"lm": plan.teacher_lm}
     if seed and recipe.optimizer in ("BootstrapFewShot", "BootstrapFewShotWithRandomSearch"):
         random.Random(seed).shuffle(train)
-    try:
-        # They print what they do, and their progress bars, where the user's command prints its result.
-        with redirect_stdout(sys.stderr):
-            match recipe.optimizer:
-                case "BootstrapFewShot":
-                    few = dspy.BootstrapFewShot(metric=metric, **settings)
-                    return few.compile(program, teacher=plan.teacher, trainset=train)
-                case "BootstrapFewShotWithRandomSearch":
-                    search = dspy.BootstrapFewShotWithRandomSearch(metric=metric, num_threads=threads, **settings)
-                    return search.compile(program, teacher=plan.teacher, trainset=train, valset=dev)
-                case "COPRO":
-                    copro = dspy.COPRO(prompt_model=plan.writer, metric=metric, **settings)
-                    options = {"num_threads": threads, "display_progress": False}
-                    return copro.compile(program, trainset=train, eval_kwargs=options)
-                case "MIPROv2":
-                    of_compile = {"num_trials", "minibatch", "minibatch_size", "minibatch_full_eval_steps"}
-                    compiling = {name: settings.pop(name) for name in of_compile & settings.keys()}
-                    settings["auto"] = recipe.auto
-                    if len(dev) < int(compiling.get("minibatch_size", 35)):
-                        compiling.setdefault("minibatch", False)
-                    # Seed 0 silently becomes 9 in MIPROv2; any other is taken as it is.
-                    mipro = dspy.MIPROv2(
-                        metric=metric, prompt_model=plan.writer, num_threads=threads, seed=seed or 9, **settings
-                    )
-                    # It would show the writer the source of `KNNPredict`, a class of this house, and have it described:
-                    # 1.5B then writes instructions about nearest neighbours, at three times the tokens.
-                    compiling["program_aware_proposer"] = False
-                    return mipro.compile(program, teacher=plan.teacher, trainset=train, valset=dev, **compiling)
-                case "SIMBA":
-                    settings["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself
-                    simba = dspy.SIMBA(metric=metric, prompt_model=plan.writer, num_threads=threads, **settings)
-                    return simba.compile(program, trainset=train, seed=seed)
-                case "InferRules":
-                    labelled = label_demos(program, plan.trainset)
-                    rules = LabelledRules(
-                        labelled, program, plan.writer, seed=seed, metric=metric, num_threads=threads, **settings
-                    )
-                    return rules.compile(program, trainset=train, valset=dev)
-                case "GEPA":
-                    gepa = dspy.GEPA(
-                        metric=metric.with_feedback
-                        if isinstance(metric, PlainMetric)
-                        else FeedbackMetric(metric.reader, measure=metric.measure),
-                        reflection_lm=plan.writer,
-                        num_threads=threads,
-                        log_dir=str(work / "gepa"),
-                        seed=seed,
-                        gepa_kwargs={"callbacks": list(gepa_callbacks), **settings.pop("gepa_kwargs", {})},
-                        **{"track_stats": True, **settings},  # else it keeps no candidate
-                    )
-                    return gepa.compile(program, trainset=train, valset=dev)
-                case other:
-                    raise PolyqaError(f"{other!r} is not one of DSPy's optimizers.")
-    except TypeError as error:
-        if "unexpected keyword argument" in str(error):
-            raise PolyqaError(f"The recipe {recipe.name!r} has a setting that its optimizer lacks: {error}.") from error
-        raise
+    make: Callable[..., Any] = getattr(dspy, recipe.optimizer)
+    given: dict[str, Any] = {"metric": metric, "prompt_model": plan.writer, "num_threads": plan.threads}
+    given |= {"trainset": train, "valset": dev, "seed": seed}
+    if recipe.gathers:
+        given["max_labeled_demos"] = 0  # the examples have no outputs: these are questions without answers
+        given["teacher"] = plan.teacher
+        given["teacher_settings"] = {"lm": plan.teacher_lm} if plan.teacher_lm is not None else None
+    match recipe.optimizer:
+        case "COPRO":
+            given["eval_kwargs"] = {"num_threads": plan.threads, "display_progress": False}
+        case "MIPROv2":
+            # Its proposer would show the writer the source of `KNNPredict`, a class of this house, and have it
+            # described: 1.5B then writes instructions about nearest neighbours, at three times the tokens.
+            # Seed 0 silently becomes 9; any other is taken as it is.
+            given |= {"program_aware_proposer": False, "auto": recipe.auto, "seed": seed or 9}
+            if len(dev) < recipe.number("minibatch_size", MINIBATCH):
+                given["minibatch"] = False
+        case "InferRules":
+            make = partial(LabelledRules, label_demos(program, plan.trainset), program, plan.writer, seed=seed)
+        case "GEPA":
+            own = metric.with_feedback if isinstance(metric, PlainMetric) else None
+            given["metric"] = own or FeedbackMetric(metric.reader, measure=metric.measure)
+            given |= {"reflection_lm": plan.writer, "log_dir": str(work / "gepa")}
+            given["track_stats"] = True  # else it keeps no candidate
+    given |= recipe.settings
+    if recipe.optimizer == "SIMBA":
+        given["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself
+    if recipe.optimizer == "GEPA":
+        given["gepa_kwargs"] = {"callbacks": list(gepa_callbacks), **given.get("gepa_kwargs", {})}
+    of_making, of_compiling = parameters(recipe.optimizer)
+    # They print what they do, and their progress bars, where the user's command prints its result.
+    with redirect_stdout(sys.stderr):
+        optimizer = make(**{name: value for name, value in given.items() if name in of_making})
+        return optimizer.compile(program, **{name: value for name, value in given.items() if name in of_compiling})
 
 
 class Frozen(dspy.Module):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,18 +43,6 @@ class Mine(dspy.Module):
 
     def forward(self, question: str) -> dspy.Prediction:
         return self.answer(question=question)
-
-
-def test_metrics_that_differ_in_a_constant_are_told_apart(reader: Reader) -> None:
-    def named(metric: Any) -> str:
-        return PlainMetric(metric, {}, reader).name
-
-    one, same, other = (
-        lambda gold, pred, trace=None: float("a" in pred.answer),
-        lambda gold, pred, trace=None: float("a" in pred.answer),
-        lambda gold, pred, trace=None: float("zzz" in pred.answer),
-    )
-    assert named(one) == named(same) != named(other)
 
 
 def reply(prompt: Any) -> dict[str, object]:
@@ -255,10 +244,11 @@ def defaulted(gold: Any, pred: Any, trace: Any = None, cut: float = 1.0) -> floa
         Grading,
         lambda cut: Grading(cut).method,
         lambda cut: partial(defaulted, cut=cut),
+        lambda cut: eval(f"lambda gold, pred, trace=None: {cut}"),
         lambda cut: eval(f"lambda gold, pred, trace=None, cut={cut}: cut"),
         lambda cut: eval(f"lambda gold, pred, trace=None, *, cut={cut}: cut"),
     ],
-    ids=["closure", "object", "method", "partial", "default", "keyword default"],
+    ids=["closure", "object", "method", "partial", "constant", "default", "keyword default"],
 )
 def test_metrics_that_differ_in_a_value_are_told_apart(make: Callable[[float], Any], reader: Reader) -> None:
     one, same, other = (PlainMetric(make(cut), {}, reader).name for cut in (0.5, 0.5, 0.9))
@@ -298,6 +288,20 @@ def test_a_metric_that_always_fails_ends_the_compilation(name: str, tmp_path: Pa
     with dspy.context(lm=scripted_lm(ScriptedEngine(reply))):
         plan = Plan.of(EXAMPLES[:3], EXAMPLES[3:], lambda gold, pred, trace=None: pred.colour, recipe=name, threads=1)
         with pytest.raises(PolyqaError, match=r"failed on every answer: AttributeError.*colour"):
+            compile(Mine(), plan, tmp_path / "work")
+
+
+@pytest.mark.parametrize("name", ["bootstrap-few-shot", "bootstrap-random-search"])
+def test_a_metric_in_per_cent_ends_the_compilation_even_if_some_answers_get_nothing(name: str, tmp_path: Path) -> None:
+    with dspy.context(lm=scripted_lm(ScriptedEngine(reply))):
+        plan = Plan.of(
+            EXAMPLES[:3],
+            EXAMPLES[3:],
+            lambda gold, pred, trace=None: 0.0 if "Alba" in gold.question else 90.0,
+            recipe=name,
+            threads=1,
+        )
+        with pytest.raises(PolyqaError, match=r"from 0 to 1; .* gave 90"):
             compile(Mine(), plan, tmp_path / "work")
 
 
@@ -437,15 +441,35 @@ def test_a_recipe_may_have_any_name(name: str, tmp_path: Path) -> None:
         ("MIPROv2", {"num_candidates": 2}, "needs either the setting auto, such as auto='light', or both num_cand"),
         ("MIPROv2", {"num_trials": 2}, "needs either the setting auto"),
         ("MIPROv2", {"auto": None}, "needs either the setting auto"),
+        ("BootstrapFewShot", {"flavour": 3}, "has the setting 'flavour', which its optimizer lacks; Boot.*max_rounds"),
+        ("COPRO", {"dept": 3}, "has the setting 'dept', which its optimizer lacks; COPRO takes breadth, depth, init"),
+        ("MIPROv2", {"num_threads": 3}, "has the setting 'num_threads'"),
+        ("InferRules", {"num_rule": 3}, "has the setting 'num_rule', .*num_rules"),
+        ("labels", {"k": 3}, "has the setting 'k', .*; labels takes none"),
     ],
 )
-def test_settings_that_dspy_refuses_cost_no_call(
+def test_settings_that_are_of_no_use_cost_no_call(
     optimizer: Any, settings: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
     engine = ScriptedEngine(reply)
-    plan = planned(Recipe(name="own", optimizer=optimizer, settings=settings), lm=scripted_lm(engine))
+    chosen, lm = Recipe(name="own", optimizer=optimizer, settings=settings), scripted_lm(engine)
     with pytest.raises(PolyqaError, match=f"The recipe 'own' {told}"):
-        compile(Mine(), plan, tmp_path / "work")
+        compile(Mine(), replace(planned("knn", lm=lm), recipe=chosen), tmp_path / "work")
+    assert not engine.seen
+
+
+def test_a_program_that_takes_no_question_costs_no_call(tmp_path: Path) -> None:
+    class Own(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.answer = dspy.Predict("query -> answer")
+
+        def forward(self, query: str) -> dspy.Prediction:
+            return self.answer(query=query)
+
+    engine = ScriptedEngine(reply)
+    with pytest.raises(PolyqaError, match=r"Own cannot be asked as program\(question=…\): missing a required argument"):
+        compile(Own(), planned("bootstrap-few-shot", lm=scripted_lm(engine)), tmp_path / "work")
     assert not engine.seen
 
 

@@ -142,8 +142,3 @@ def _loads_alike_in_a_new_process(path: Path, program: dspy.Module, lm: dspy.LM)
     answer, prompts = json.loads(child.stdout.splitlines()[-1])
     assert answer == prediction.answer
     assert prompts == json.loads(json.dumps([call.messages for call in recorder.calls]))
-
-
-def test_an_unknown_setting_names_the_recipe(rac: dspy.Module, compiled: Compile) -> None:
-    with pytest.raises(polyqa.PolyqaError, match=r"odd.*flavour"):
-        compiled(rac, Recipe(name="odd", optimizer="BootstrapFewShot", settings={"flavour": 3}))

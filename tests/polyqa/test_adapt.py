@@ -28,6 +28,7 @@ from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
 from polyqa.lm.client import RecentLM
 from polyqa.metrics.gold import Question, Reading
+from polyqa.optimizers import recipe
 from polyqa.optimizers.plan import check_disjoint
 from polyqa.questions import training_set
 
@@ -251,7 +252,7 @@ def test_questions_without_long_answers_are_measured_by_their_short_ones(
     words = ("adapt", corpus, "--program", "rac", "--questions", short, "--yes", "--out", tmp_path / "no", "--measure")
     assert "5 of 5 questions of short.json have no reference long answer, which the measure" in refused(*words, "dr")
     assert not (tmp_path / "no").exists()
-    told = "polyqa: --measure is one of dr, disambig_f1, f1_answer, not 'bleu'.\n"
+    told = "polyqa: The measure (--measure) is one of dr, disambig_f1, f1_answer, not 'bleu'.\n"
     assert run(*words, "bleu")[::2] == (2, told)
 
 
@@ -270,7 +271,7 @@ def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch
         return err.splitlines()
 
     (line,) = told(corpus, "x", "closed-book")
-    assert "a program that searches an index only" in line
+    assert "only a program that needs an index alone can" in line
     two = tmp_path / "two.jsonl"
     two.write_text("".join(corpus.read_text().splitlines(keepends=True)[:2]))
     (line,) = told(two, "two")
@@ -296,13 +297,18 @@ def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch
         ("rac-homonyms-local", {}, "rac-homonyms-local is compiled already"),
         ("rac", {"recipe": "magic"}, "no recipe 'magic'"),
         ("rac", {"recipe": "gepa", "models": polyqa.Models(prompt_lm="polyqa/extractive")}, "cannot write"),
+        ("nonsense", {}, "Unknown program 'nonsense'"),
+        ("sixpaq", {}, "sixpaq cannot be adapted"),
+        ("rac", {"measure": "bleu"}, "is one of dr, disambig_f1, f1_answer, not 'bleu'"),
+        ("rac", {"recipe": recipe("knn").with_options(predictors=["nope"])}, "names the predictor 'nope'"),
     ],
 )
 def test_what_cannot_be_compiled_costs_no_questions(
     corpus: Path, tmp_path: Path, program: str, given: dict[str, Any], told: str
 ) -> None:
+    stop = polyqa.Budget(confirm=lambda expected: pytest.fail("it was too late"))
     with pytest.raises(PolyqaError, match=told):
-        adapt(corpus, program, out=tmp_path / "none", **given)
+        adapt(corpus, program, out=tmp_path / "none", budget=stop, **given)
     assert not (tmp_path / "none").exists()
 
 
@@ -377,7 +383,7 @@ def estimate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., s
         monkeypatch.setattr("polyqa.questions.generation.read_passage", read)
         monkeypatch.setattr("polyqa.adapting.time", SimpleNamespace(monotonic=lambda: clock[0]))
         passages = [Passage(pid=str(at), text=f"Room {at} seats 12 people.") for at in range(n)]
-        return _expected(passages, polyqa.Models(), tmp_path, polyqa.Budget())
+        return _expected(passages, polyqa.Models(), tmp_path)
 
     return told
 

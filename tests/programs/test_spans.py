@@ -114,3 +114,8 @@ def test_the_first_field_that_differs_stands_behind_the_title() -> None:
 )
 def test_what_tells_nothing_apart_is_not_shown(title: str, fields: list[dict[str, Any]]) -> None:
     assert told(*((title, of) for of in fields)) == [title] * len(fields)
+
+
+def test_a_function_is_no_retriever() -> None:
+    with pytest.raises(polyqa.PolyqaError, match=r"has search\(query, k\), .* and a function has not"):
+        search(lambda query, k: [], "Who?", 3)  # type: ignore[arg-type]
