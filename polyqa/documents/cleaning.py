@@ -5,8 +5,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from textwrap import dedent
+
+from polyqa.metrics.text import UNSPACED
 
 from .blocks import Block
 
@@ -21,12 +22,11 @@ _PICTURE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)|\[image(?:: [^\]]*)?\]|\[\^\d+\]
 """A picture, or the number of a footnote."""
 LESS_THAN = "\ufdd0"  # which is no character
 """Stands for the sign where a web page shows it: in kreuzberg's Markdown that looks like the beginning of a tag."""
-_EAST_ASIAN = "\u3001\u3002\u3040-\u30ff\u3400-\u9fff"
 _HYPHEN = re.compile(
     r"(?<=[a-zäöüßéèáóñç])(?:-\n\s*|\u00ad\s*)(?=[a-zäöüßéèáóñç])"
-    rf"|(?<=[{_EAST_ASIAN}])[ \t]*\n\s*(?=[{_EAST_ASIAN}])"
+    rf"|(?:(?<={UNSPACED})|(?<=[、。]))[ \t]*\n\s*(?={UNSPACED})"
 )
-"""What a line's end adds to a text: hyphens, and a space in Chinese and Japanese."""
+"""What a line's end adds to a text: hyphens, and a space where none parts words, as in Japanese."""
 _LIGATURES = str.maketrans({0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl"})
 """What a PDF of TeX has for them, by the encoding of its fonts (T1)."""
 _INVISIBLE = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\x00-\x08\x0b\x0e-\x1f\x7f]")
@@ -67,7 +67,7 @@ COOKIES = (
 )
 _CAPITALS = "A-ZÀ-ÖØ-ÞΑ-ΩА-ЯЁ"
 _HEADING_LINE = re.compile(
-    rf"\d{{1,2}}(?:\.\d+)*\.?\s+(?:[{_CAPITALS}{_EAST_ASIAN}]|\d+[a-z]+ [A-Z])[^.!?。]{{1,70}}|"
+    rf"\d{{1,2}}(?:\.\d+)*\.?\s+(?:[{_CAPITALS}]|{UNSPACED}|\d+[a-z]+ [A-Z])[^.!?。]{{1,70}}|"
     rf"[{_CAPITALS}][{_CAPITALS}0-9 ,:&/'’()-]{{3,60}}|Appendix [A-Z]\b[^!?]{{0,70}}"
 )
 _ARTICLE_LINE = re.compile(
@@ -80,6 +80,7 @@ _STAMP = re.compile(
 )
 _FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
 _TITLE_LINE = re.compile(r"(?![a-z])[\w(“\"][\w ,'’()/&“”\"–-]{1,58}[\w)”\"]")
+_LEAST_LINE = 15  # characters of one that is no item of a list
 _TITLE_WORDS = 8
 LOWEST = 9  # level of a heading
 _LONGEST_HEADING = 180  # characters
@@ -452,11 +453,13 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 def _single_spaced(paragraphs: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
     """Return the paragraphs of a page; of a double-spaced one, as OCR makes them, its sentences instead of its lines.
 
-    Such a page has paragraphs of one line that go on below, in small letters.
+    Such a page has paragraphs of one line, as wide as others, that go on below, in small letters; and full stops.
     """
     lines = [lines[0].strip() for _, lines in paragraphs if len(lines) == 1]
-    cut = sum(re.search(r"[\w,-]$", above) is not None and below[0].islower() for above, below in pairwise(lines))
-    if cut < 3 or cut * 5 < len(paragraphs):
+    longest = max(map(len, lines), default=0)
+    full = [len(line) > max(_LEAST_LINE, longest / 2) and re.search(r"[\w,-]$", line) is not None for line in lines]
+    cut = sum(full[at] and below[0].islower() for at, below in enumerate(lines[1:]))
+    if cut < 3 or cut * 5 < len(paragraphs) or not any(line[-1] in ".!?" for line in lines):
         return [*paragraphs]
     result: list[tuple[int, list[str]]] = []
     end = 0

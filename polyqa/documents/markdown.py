@@ -3,7 +3,7 @@
 import html
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from textwrap import dedent
@@ -102,7 +102,8 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
             if _MYST_WITHOUT_TEXT.fullmatch(token.info):
                 continue
             if token.info.startswith("{") and not _MYST_CODE.fullmatch(token.info):
-                blocks += _moved(markdown_blocks(re.sub(r"(?m)\A(?:\s*:[\w-]+:.*)+", "", token.content)), line)
+                inner = markdown_blocks(re.sub(r"(?m)\A(?:\s*:[\w-]+:.*)+", "", token.content))
+                blocks += [replace(block, line=(block.line or 1) + line) for block in inner]
             else:
                 blocks.append(Block(token.content, "code", line=line + (token.type == "fence"), item=item))
         elif token.type == "html_block" and not re.match(r"(?i)\s*<(?:script|style)\b", token.content):
@@ -127,10 +128,6 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
             elif not (web and _is_furniture(token.children or (), shown)):
                 blocks.append(Block(shown, line=line, item=item))
     return blocks
-
-
-def _moved(blocks: Sequence[Block], lines: int) -> Iterator[Block]:
-    return (replace(block, line=(block.line or 1) + lines) for block in blocks)
 
 
 def _shown(children: "Sequence[Token]", line_end: str = " ") -> str:

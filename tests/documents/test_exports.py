@@ -153,6 +153,11 @@ def test_a_double_spaced_text_has_the_paragraphs_of_its_sentences() -> None:
     ]
 
 
+def test_items_with_empty_lines_between_stay_items() -> None:
+    items = ["apples from the north", "pears", "plums from the south", "figs", "a lemon from Spain", "limes"]
+    assert [block.text for block in plain_blocks("\n\n".join(items))] == [f"{item}." for item in items]
+
+
 @pytest.mark.parametrize(
     "heading",
     ["§ 2 Beiträge", "2 Überblick", "ÜBERBLICK", "Art. 5 Kündigung", "Article 3", "1. Обзор", "第2章 休暇", "1. 休暇"],
