@@ -153,6 +153,36 @@ def test_a_double_spaced_text_has_the_paragraphs_of_its_sentences() -> None:
     ]
 
 
+def test_columns_are_read_one_after_the_other() -> None:
+    left = ["The new bridge over the Otter", "was opened on Saturday by the", "Mayor, Mr. Henry Tolland, be-"]
+    left += ["fore a crowd of two thousand.", "It is 84 feet long."]
+    right = ["At the meeting of the council", "Mr. Pike moved that the lamps", "in Fore Street be lit until"]
+    right += ["midnight. The motion was lost", "by seven votes to five."]
+    rows = [f"{one:35}{other}" for one, other in zip(left, right, strict=True)]
+    bridge, council = plain_blocks("\n".join(rows))
+    assert bridge.text.endswith("by the Mayor, Mr. Henry Tolland, before a crowd of two thousand. It is 84 feet long.")
+    assert council.text.endswith("be lit until midnight. The motion was lost by seven votes to five.")
+    table = [f"{name:35}{what}" for name, what in zip(("-v", "-q", "--dry-run", "-h", "-x"), right, strict=True)]
+    assert [block.kind for block in plain_blocks("\n".join(table))] == ["code"]
+
+
+def test_tables_and_boxes_of_mediawiki(tmp_path: Path) -> None:
+    lines = [
+        "{{Infobox bird", "| length = 60 cm", "| image =", "}}", "The '''gyrfalcon''' is a [[falcon]].", "",
+        "== Range ==", "[[File:Gyr.jpg|thumb|One in [[Iceland]]]]", '{| class="wikitable"', "|+ Pairs",
+        "! Country !! Pairs", "|-", '| [[Norway]] || style="x" | 500', "|-", "| Iceland", "| 400", "|}", "",
+        "== See also ==", "* [[Owl]]", "[[Category:Falcons]]",
+    ]  # fmt: skip
+    (tmp_path / "Gyrfalcon.txt").write_text("\n".join(lines))
+    assert passages(tmp_path / "Gyrfalcon.txt") == [
+        ("Gyrfalcon › length", "length: 60 cm.", 2),
+        ("Gyrfalcon", "The gyrfalcon is a falcon.", 5),
+        ("Gyrfalcon › Range › Norway", "Country: Norway; Pairs: 500.", 12),
+        ("Gyrfalcon › Range › Iceland", "Country: Iceland; Pairs: 400.", 13),
+        ("Gyrfalcon › See also", "Owl.", 20),
+    ]
+
+
 def test_items_with_empty_lines_between_stay_items() -> None:
     items = ["apples from the north", "pears", "plums from the south", "figs", "a lemon from Spain", "limes"]
     assert [block.text for block in plain_blocks("\n\n".join(items))] == [f"{item}." for item in items]
