@@ -495,7 +495,7 @@ def _plain_block(lines: Sequence[str], place: dict[str, int]) -> Iterator[Block]
         yield Block(first, "heading", first.split()[0].strip(".").count(".") + 1, **place)
         return
     if columns := _columns(lines):
-        yield from (Block("\n".join(column), **place) for column in columns)
+        yield from (Block("\n".join(column), "text", **place) for column in columns)
     elif lines:
         ragged = sum(1 for line in lines if re.search(r"\S {3,}\S|[|+]|-{3,}", line))
         drawn = len(lines) > 1 and ragged * 2 > len(lines)  # a table or a drawing, whose lines mean something

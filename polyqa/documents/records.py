@@ -16,7 +16,7 @@ def record_rows(text: str, *, by_line: bool) -> list[list[str]]:
     [['id', 'fields title', 'fields tags'], ['7', 'It hangs', 'a, b']]
     """
     try:
-        data = [json.loads(line) for line in text.split("\n") if line.strip()] if by_line else json.loads(text)
+        data: Any = [json.loads(line) for line in text.split("\n") if line.strip()] if by_line else json.loads(text)
     except (ValueError, RecursionError):
         return []
     if isinstance(data, Mapping):
