@@ -9,6 +9,7 @@ from typing import Literal
 from polyqa.base.values import MetadataValue
 
 Kind = Literal["heading", "text", "table", "code"]
+_NOTION_ID = re.compile(r" [0-9a-f]{32}(?:_all)?\Z")
 _ENDS = re.compile(r"\w{2}[.!]\Z|[。！।]\Z")
 _FOUR_WORDS = re.compile(r"\b(?:\w+\W+){3}\w|[。！।]\Z")
 
@@ -49,6 +50,15 @@ class Document:
     title: str
     blocks: Sequence[Block]
     metadata: Mapping[str, MetadataValue]
+
+
+def named_after(file: str) -> str:
+    """Return what a file says by its name, without its suffix, and without the id that Notion adds to it.
+
+    >>> named_after("Services 9999aaaa2222bbbb3333cccc4444dddd")
+    'Services'
+    """
+    return _NOTION_ID.sub("", file) or file
 
 
 def rows_text(rows: Sequence[Sequence[str]]) -> str:

@@ -6,6 +6,7 @@ directives of Sphinx) is removed here. Runs in a process of its own, see `worker
 
 import html
 import io
+import json
 import mailbox
 import re
 import zipfile
@@ -30,20 +31,24 @@ from polyqa.base.values import MetadataValue
 from polyqa.colbert_index.corpus import SHAPE, holds_passage
 
 from . import cleaning
-from .blocks import Block, Document, rows_text
+from .blocks import Block, Document, named_after, rows_text
 from .markdown import front_matter, markdown_blocks
 from .markup import header, markup_of, rst_as_markdown, wiki_as_markdown
+from .records import record_rows
 from .transcripts import transcript_blocks
 
 FORMATS = {
-    ".pdf": "PDF", ".docx": "DOCX", ".pptx": "PPTX", ".xlsx": "XLSX", ".html": "HTML", ".htm": "HTML", ".xhtml": "HTML",
-    ".md": "Markdown", ".markdown": "Markdown", ".rst": "reStructuredText", ".txt": "text", ".text": "text",
-    ".epub": "EPUB", ".eml": "e-mail", ".mbox": "mailbox", ".csv": "CSV", ".tsv": "TSV", ".json": "JSON",
-    ".vtt": "WebVTT", ".srt": "SubRip",
+    ".pdf": "PDF", ".docx": "DOCX", ".pptx": "PPTX", ".xlsx": "XLSX", ".odt": "ODT", ".rtf": "RTF",
+    ".html": "HTML", ".htm": "HTML", ".xhtml": "HTML", ".md": "Markdown", ".markdown": "Markdown",
+    ".rst": "reStructuredText", ".txt": "text", ".text": "text", ".epub": "EPUB", ".ipynb": "notebook",
+    ".eml": "e-mail", ".mbox": "mailbox", ".csv": "CSV", ".tsv": "TSV", ".json": "JSON", ".jsonl": "JSONL",
+    ".ndjson": "JSONL", ".vtt": "WebVTT", ".srt": "SubRip",
 }  # fmt: skip
 """The formats by suffix."""
 
 _WEB = (".html", ".htm", ".xhtml")
+_LINES = (".jsonl", ".ndjson")
+_BOLD = (".docx", ".rtf")  # in which lines in bold type may be headings
 _TEXTS = (".md", ".markdown", ".rst", ".txt", ".text")
 _TRANSCRIPTS = (".vtt", ".srt")
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -59,6 +64,7 @@ _MARKED_UP = re.compile(r"</[a-z]\w*>|<br ?/?>", re.IGNORECASE)
 _CENTRAL = ("Polish", "Czech", "Hungarian", "Romanian")
 _AS_BROWSERS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252")
 """Encodings that browsers read as another one (WHATWG, Encoding)."""
+_OF_CORPORA = SHAPE.names | {"question"}  # whose columns a file of JSON lines has, unless it is a table
 _FIRST_ROWS = 20  # of a table, which tell whether its rows are passages
 _LINE_SPACING = 1.2  # of the size of the type
 _SLIDE = re.compile(r"slide-mark (\d+)")
@@ -71,10 +77,12 @@ def is_ready(path: Path, split: str | None = None) -> bool:
         return suffix not in FORMATS and format_of(path) in SUFFIXES
     try:
         rows = (row.value for row in islice(read_rows(path, SHAPE, split), _FIRST_ROWS))
+        if suffix in _LINES:
+            return not all(isinstance(row, Mapping) and _OF_CORPORA.isdisjoint(map(str.lower, row)) for row in rows)
         first = next(rows, None)
         return SHAPE.is_row(first) and any(map(holds_passage, chain([first], rows)))
     except PolyqaError as error:  # the ids of a TSV file in another encoding would be lost without a word
-        return suffix == ".tsv" and isinstance(error.__cause__, UnicodeDecodeError)
+        return suffix in _LINES or (suffix == ".tsv" and isinstance(error.__cause__, UnicodeDecodeError))
 
 
 class UnreadableError(Exception):
@@ -91,7 +99,14 @@ def convert(path: Path) -> Iterator[Document]:
     elif suffix == ".eml":
         yield _mail(path.read_bytes(), archived=False)
     elif suffix in (".csv", ".tsv"):
-        yield _table(path)
+        rows = [*cells_of(decoded(path.read_bytes()))]  # with a lone quote (5" pump), kreuzberg makes a single row
+        yield _table(path, rows, line=2)
+    elif suffix in _LINES:
+        yield _table(path, record_rows(decoded(path.read_bytes()), by_line=True), line=1)
+    elif suffix == ".json" and (rows := record_rows(decoded(path.read_bytes()), by_line=False)):
+        yield _table(path, rows, line=None)
+    elif suffix == ".ipynb":
+        yield _notebook(path)
     elif suffix in _TRANSCRIPTS:
         yield Document("", cleaning.cleaned(transcript_blocks(decoded(path.read_bytes()))), {})
     elif suffix in _TEXTS:
@@ -144,12 +159,21 @@ def _text_document(text: str, suffix: str) -> Document:
     return Document(cleaning.inline(_literal(str(metadata.pop("title", "")))), blocks, metadata)
 
 
-def _table(path: Path) -> Document:
-    """Return the rows of a CSV or TSV file; of one with a lone quote (5" pump), kreuzberg makes a single row."""
-    rows = [[_literal(cell) for cell in cells] for cells in cells_of(decoded(path.read_bytes()))]
-    text = rows_text(rows)
-    line = 1 if text.count("\n") + 1 == len(rows) else 2  # behind a header
-    return Document(path.stem, cleaning.cleaned([Block(text, "table", line=line)]), {})
+def _table(path: Path, rows: Sequence[Sequence[str]], *, line: int | None) -> Document:
+    """Return the rows of a table; the one behind the names of the columns stands in this line."""
+    text = rows_text([[_literal(cell) for cell in row] for row in rows])
+    if line == 2 and text.count("\n") + 1 == len(rows):  # the first row names no columns
+        line = 1
+    return Document(named_after(path.stem), cleaning.cleaned([Block(text, "table", line=line)]), {})
+
+
+def _notebook(path: Path) -> Document:
+    """Return the texts and the code of a Jupyter notebook, without what the code printed."""
+    texts = {"markdown": "{}", "code": "~~~~~~\n{}\n~~~~~~"}
+    cells = json.loads(decoded(path.read_bytes()))["cells"]
+    shown = [texts[cell["cell_type"]].format("".join(cell["source"])) for cell in cells if cell["cell_type"] in texts]
+    document = _text_document("\n\n".join(shown), ".md")
+    return replace(document, blocks=[replace(block, line=None) for block in document.blocks])
 
 
 def _mails(path: Path) -> Iterator[Document]:
@@ -256,7 +280,7 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     result = _result(source, mime_type, slides)
     about: Mapping[str, Any] = result.metadata
     nodes = result.document["nodes"] if result.document else []
-    blocks = list(_blocks(nodes, paged=suffix == ".pdf", bold=suffix == ".docx"))
+    blocks = list(_blocks(nodes, paged=suffix == ".pdf", bold=suffix in _BOLD))
     title = _title(str(about.get("title") or ""))
     if suffix in (".docx", ".pptx"):
         blocks = [replace(block, text=block.text.replace(_AND, "&")) for block in blocks]
@@ -266,7 +290,7 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
         ]
     if slides:
         blocks = list(_on_slides(blocks))
-    elif suffix == ".docx":
+    elif suffix in _BOLD:
         blocks = cleaning.bold_headings(blocks)
     elif suffix == ".pdf":
         pages = {page["page_number"]: page["content"] for page in result.pages or [] if page["content"].strip()}
@@ -277,7 +301,7 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
         body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
         blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
     if suffix in (".xlsx", ".json") and not title:  # their first heading is a sheet's or a key's
-        title = file.stem if isinstance(file, Path) else ""
+        title = named_after(file.stem) if isinstance(file, Path) else ""
     blocks = cleaning.cleaned(blocks)
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
     if heading and title.casefold().startswith(heading.casefold()):  # "Install | Falcon documentation"

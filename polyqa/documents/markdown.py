@@ -3,7 +3,7 @@
 import html
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from textwrap import dedent
@@ -13,7 +13,7 @@ from polyqa.base.text import printable
 from polyqa.base.values import MetadataValue
 
 from .blocks import Block, rows_text
-from .cleaning import COOKIES, FURNITURE, inline
+from .cleaning import COOKIES, FIELDS, FURNITURE, fields_parted, inline
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -30,6 +30,13 @@ _SHORTCODE = re.compile(
     r"\{\{[<%].*?[%>]\}\}|^ *\{%.*%\} *$|^ *:{3,} *(?:\{?[\w-]+\}?)?|\{[\w:+-]+\}(?=`)|^\([\w.-]+\)=$"
 )
 """Tags of Hugo and of Jekyll, containers, and roles and labels of MyST."""
+_CALLOUT = re.compile(r"^( *(?:> ?)+)\[![\w-]+\][-+]? *(.*)$")
+"""A quotation that GitHub and Obsidian show as a note, with its title if it has one."""
+_NOTES = re.compile(
+    r"!\[\[[^\[\]]*\]\]|%%[^%]+%%|\s\^[\w-]{5,}\Z"
+    r"|(?<![\w\]])\[\[(?! )(?:[^\[\]|]*[|/])?#?([^\[\]|]+)\]\]|==(\S(?:[^=]*\S)?)==|(?<=\w)(:):(?= \S)"
+)
+"""What Obsidian adds to Markdown: pictures, comments and labels; links, marked texts and fields, which stay."""
 _ATTRIBUTES = re.compile(r"^( *#.*?)\s*\{\s*[:#.][^{}]*\}$")
 _MYST_CODE = re.compile(r"\{(?:code.*|math|mermaid)\}.*")
 _MYST_WITHOUT_TEXT = re.compile(r"\{(?:toctree|contents|include|literalinclude|image|figure)\}.*")
@@ -95,7 +102,8 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
             if _MYST_WITHOUT_TEXT.fullmatch(token.info):
                 continue
             if token.info.startswith("{") and not _MYST_CODE.fullmatch(token.info):
-                blocks += _moved(markdown_blocks(re.sub(r"(?m)\A(?:\s*:[\w-]+:.*)+", "", token.content)), line)
+                inner = markdown_blocks(re.sub(r"(?m)\A(?:\s*:[\w-]+:.*)+", "", token.content))
+                blocks += [replace(block, line=(block.line or 1) + line) for block in inner]
             else:
                 blocks.append(Block(token.content, "code", line=line + (token.type == "fence"), item=item))
         elif token.type == "html_block" and not re.match(r"(?i)\s*<(?:script|style)\b", token.content):
@@ -111,7 +119,9 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
         elif token.type == "inline" and before.type in ("th_open", "td_open"):
             rows[-1].append(_shown(token.children or ()))
         elif token.type == "inline":
-            shown = _shown(token.children or ())
+            fields = FIELDS.fullmatch(token.content) is not None
+            shown = _shown(token.children or (), "\n" if fields else " ")
+            shown = fields_parted(shown) if fields else shown
             if before.type == "heading_open":
                 if not (web and FURNITURE.fullmatch(inline(shown))):
                     blocks.append(Block(shown, "heading", int(before.tag[1]), line=line))
@@ -120,17 +130,15 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
     return blocks
 
 
-def _moved(blocks: Sequence[Block], lines: int) -> Iterator[Block]:
-    return (replace(block, line=(block.line or 1) + lines) for block in blocks)
-
-
-def _shown(children: "Sequence[Token]") -> str:
+def _shown(children: "Sequence[Token]", line_end: str = " ") -> str:
     """Return what a reader sees of a line of tokens, for `inline`: code and text are escaped, tags are not."""
     return "".join(
-        " "
+        line_end
         if child.type in ("softbreak", "hardbreak")
+        else html.escape(_NOTES.sub(lambda mark: mark[1] or mark[2] or mark[3] or "", child.content), quote=False)
+        if child.type == "text"
         else html.escape(child.content, quote=False)
-        if child.type in ("text", "code_inline")
+        if child.type == "code_inline"
         else child.content * (child.type != "image")
         for child in children
     )
@@ -170,6 +178,7 @@ def _flat(text: str) -> str:
             if at and re.match(r" *[^\s#].*\w *$", lines[at - 1]):
                 lines[at - 1] = f"{lines[at - 1].rstrip()}:"
         elif not fence:
+            line = _CALLOUT.sub(lambda note: note[1] + (f"{note[2]}:" if note[2] else ""), line)
             lines[at] = _ATTRIBUTES.sub(r"\1", _SHORTCODE.sub("", line))
     return "\n".join(lines)
 

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from polyqa.base.values import Passage
 from polyqa.metrics.text import SECTION, normalize_words
 
+from .blocks import named_after
 from .splitting import Splitter
 
 _MOST_NAMED = 4
@@ -84,5 +85,5 @@ def paths_apart(sources: Sequence[str]) -> dict[str, str]:
 
 def _in_words(name: str) -> str:
     """Return the name of a file or folder as a title has it: "Globex Ltd" for *globex_ltd*."""
-    words = re.sub(r"_+|(?<=[^\W\d])-(?=[^\W\d])", " ", name).split()
+    words = re.sub(r"_+|(?<=[^\W\d])-(?=[^\W\d])", " ", named_after(name)).split()
     return " ".join(word.capitalize() if word.isalpha() and word.islower() else word for word in words)

@@ -14,7 +14,7 @@ from polyqa.colbert_index.checkpoint import EMBEDDED_CHECKPOINT, resolve_checkpo
 from polyqa.colbert_index.lengths import SPECIAL_TOKENS, document_tokenizer, token_counts
 from polyqa.metrics.text import SECTION, normalize_words
 
-from .blocks import Block, Document
+from .blocks import Block, Document, named_after
 
 _LEAST_TOKENS = 16  # of a passage's text, however long its title is
 _STEP = 16
@@ -81,7 +81,7 @@ class Splitter:
     def passages(self, document: Document, source: str) -> Iterator[Passage]:
         """Yield the passages of a document, without ids; the source is its path in the folder."""
         file, _, suffix = source.rsplit("/", 1)[-1].rpartition(".")
-        title = document.title or _first_heading(document.blocks, alone=suffix == "rst") or file or suffix
+        title = document.title or _first_heading(document.blocks, alone=suffix == "rst") or named_after(file or suffix)
         sections = [
             (tuple(heading for heading in path if normalize_words(heading) != normalize_words(title)), blocks)
             for path, blocks in _sections(_with_lists_told(document.blocks), title)
@@ -114,14 +114,16 @@ class Splitter:
 def _first_heading(blocks: Sequence[Block], *, alone: bool) -> str:
     """Return the heading that a document begins with, if it is its title; empty if it is that of a section only.
 
-    It is no title where others stand beside it and it is one of `_OPENING`, or has to stand ``alone``, as that of
-    reStructuredText has.
+    It is no title where others stand beside it and it is one of `_OPENING`, stands below a text, or has to stand
+    ``alone``, as that of reStructuredText has. Nor is it one below a text if it is of a lower level.
     """
     first = next((block for block in blocks[:3] if block.kind == "heading"), None)
     if first is None:
         return ""
+    below = first is not blocks[0]
     beside = sum(block.kind == "heading" and block.level <= first.level for block in blocks) > 1
-    return "" if beside and (alone or normalize_words(_NUMBER.sub("", first.text)) in _OPENING) else first.text
+    of_section = beside and (alone or below or normalize_words(_NUMBER.sub("", first.text)) in _OPENING)
+    return "" if of_section or (below and first.level > 1) else first.text
 
 
 def _short(text: str) -> str:

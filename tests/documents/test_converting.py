@@ -68,7 +68,7 @@ def test_a_mail_that_names_no_charset_keeps_its_letters(header: bytes, encoding:
             "PEP: 8. Title: Style.",
         ),
         ("Note: it rained.\nTitle is none.\n\nIt is.", "", "Note: it rained. Title is none."),
-        ("Author: Ada\nStatus: Draft\n\nIt is.", "", "Author: Ada Status: Draft."),
+        ("Author: Ada\nStatus: Draft\n\nIt is.", "", "Author: Ada; Status: Draft."),
     ],
 )
 def test_fields_at_the_beginning_name_a_text_and_stay(text: str, title: str, begins: str, tmp_path: Path) -> None:

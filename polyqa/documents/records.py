@@ -1,0 +1,47 @@
+"""Reads a list of JSON objects as a table: tickets, products and the like, as programs export them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+
+def record_rows(text: str, *, by_line: bool) -> list[list[str]]:
+    r"""Return the rows of a table, the first of which names the columns; none if the JSON is no list of objects.
+
+    The list may stand in an object, beside what says how long it is, but not beside texts. What is nested has the
+    names above in its own.
+
+    >>> issues = '{"total": 1, "issues": [{"id": 7, "fields": {"title": "It hangs", "tags": ["a", "b"]}}]}'
+    >>> record_rows(issues, by_line=False)
+    [['id', 'fields title', 'fields tags'], ['7', 'It hangs', 'a, b']]
+    """
+    try:
+        data: Any = [json.loads(line) for line in text.split("\n") if line.strip()] if by_line else json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    if isinstance(data, Mapping):
+        told = [value for value in data.values() if isinstance(value, list | Mapping) or " " in str(value)]
+        data = told[0] if len(told) == 1 else None
+    if not isinstance(data, list) or not all(isinstance(record, Mapping) for record in data):
+        return []
+    cells = [_cells(record) for record in data]
+    names = list(dict.fromkeys(name for row in cells for name in row))
+    return [names, *([row.get(name, "") for name in names] for row in cells)] if names else []
+
+
+def _cells(record: Mapping[str, Any]) -> dict[str, str]:
+    cells: dict[str, list[str]] = {}
+    for name, value in _values(record):
+        cells.setdefault(name, []).append(value)
+    return {name: ", ".join(values) for name, values in cells.items()}
+
+
+def _values(value: Any, names: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _values(inner, (*names, name))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _values(inner, names)
+    elif value is not None and value != "":
+        yield " ".join(names), str(value)
