@@ -39,7 +39,9 @@ _BOUNDARY = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Sr|Jr|Prof|Gen|Col|Lt|Maj|Sgt|Capt|Rev|Hon|Gov|Sen|Rep|vs?|No|Nr|Vol|Op|Fig|Eq|et al|"
     r"Inc|Ltd|Co|Corp|approx|ca|cf|etc|"
-    r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Mt|Ft|U\.S|U\.K|U\.N|a\.m|p\.m|e\.g|i\.e)|\b[A-ZА-Я\u0621-\u064a]|(?<!\S)(?:डॉ|श्री))\.$"
+    r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Mt|Ft|U\.S|U\.K|U\.N|a\.m|p\.m|e\.g|i\.e)|\b[A-ZА-Я\u0621-\u064a]|(?<!\S)(?:डॉ|श्री)|"
+    # German ordinals: "bis zum 31. Januar", "im 19. Jahrhundert".
+    r"\b(?i:ab|beim|bis|dem|den|der|des|im|seit|vom|zum) \d{1,2}|(?<!\bI )\b[Aa]m \d{1,2})\.$"
 )
 # Between two letters it is part of a name: "Steins;Gate".
 _SEVERAL = re.compile(r"(?<![^\W\d_]);|;(?![^\W\d_])")
@@ -181,6 +183,8 @@ def sentences(text: str) -> list[Sentence]:
     ['It is his Op. 111.', 'It rained.', '大桥于1957年建成。', '位于武汉！']
     >>> [one.text for one in sentences("Roe v. Wade fell. So says Martin v. Hagen.")]
     ['Roe v. Wade fell.', 'So says Martin v. Hagen.']
+    >>> [one.text for one in sentences("Er lief am 4. Mai vom Stapel. I am 12. So is she.")]
+    ['Er lief am 4. Mai vom Stapel.', 'I am 12.', 'So is she.']
     """
     return _split(text, _ABBREVIATION)
 
