@@ -17,6 +17,7 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 
 from polyqa.asking import Result, aask, asking_back, check_question
 from polyqa.base.errors import PolyqaError
+from polyqa.base.text import counted
 from polyqa.base.values import Passage
 from polyqa.language_models import LOCAL
 from polyqa.lm.recorder import listening
@@ -132,7 +133,8 @@ class Service:
         began, outcome = time.perf_counter(), "cancelled"
         try:
             result = await self._answer(asked, queue)
-            outcome = f"answered, {len(result.interpretations)} readings, {len(result.calls)} calls"
+            readings, calls = counted(len(result.interpretations), "reading"), counted(len(result.calls), "call")
+            outcome = f"answered, {readings}, {calls}"
         except WebError as error:
             outcome = error.kind
             raise
