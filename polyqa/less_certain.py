@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import chain, count, repeat
 
 from polyqa.base.text import in_paragraphs
 from polyqa.base.values import Interpretation, Passage
@@ -12,7 +12,7 @@ from polyqa.extractive.long_answers import OPENING, opening_of, statement, tidy,
 from polyqa.extractive.planted import as_evidence
 from polyqa.extractive.prompt import PromptPassage
 from polyqa.metrics.agreement import says
-from polyqa.metrics.text import Sentence, content_words, holds, sentences, several, stems, without_marks
+from polyqa.metrics.text import SECTION, Sentence, content_words, holds, sentences, several, stems, without_marks
 from polyqa.programs.citation import LESS_CERTAIN, has_marks, unmarked, with_marks
 from polyqa.reports.marks import sentence_of
 
@@ -26,6 +26,7 @@ _LONGEST = 60  # words of a sentence; longer ones of web pages are mostly menus
 _LATE_MARK = re.compile(r"([.!?]+)((?:\s*\[\d+(?:, ?\d+)*\])+)")  # "In 1997. [1]"; it would go with the next sentence
 _LINE = re.compile(r"\S[^\n]*")
 _ITEM = re.compile(r"^(?:[-*•]|\d{1,2}[.)])(?:\s+|$)")
+_FIGURE = re.compile(r"\b(?=(?:[.,]?\d){3})\d[\d.,]*\w*")  # of three digits or more
 _NUMBERED = re.compile(r"^\d{1,2}(?=[.)]\s)", re.MULTILINE)
 _POINTS_BACK = re.compile(r"(?:He|She|It|They|His|Her|Its|Their|This|That|These|Those)\b")
 
@@ -77,14 +78,15 @@ def told_apart(
     tells no reading that stays gets all that passages say.
 
     Sentences about things of several titles that differ in their answers alone (*Ann played Jo. Eve played Jo.*) do not
-    say which is which, and give way to those of the passages.
+    say which is which. They give way to those of the passages, and so do sentences with a figure of three digits or
+    more, such as a year, that no passage of the document has which their readings cite.
     """
     main, _, less = _LATE_MARK.sub(r"\2\1", answer).partition(LESS_CERTAIN)
     long = _LongAnswer(question, main, less, readings, passages)
     sure = {*sure, *long.leave_out_mixed(untold)}
     staying = long.staying(doubted)
     doubted = [place for place in doubted if place not in staying]
-    if not long.say_which(staying) and not doubted and not long.forgotten(staying, sure):
+    if not long.by_passages(staying) and not doubted and not long.forgotten(staying, sure):
         return answer, staying
     main, behind = long.split(staying, doubted, untold, sure)
     behind += [less.strip()] * bool(less.strip())
@@ -115,6 +117,11 @@ class _LongAnswer:
         parts = list(_sentences(text))
         self.opened = bool(parts and OPENING.match(parts[0][1]))  # it names titles, and is made anew
         self.parts = [_Part(gap, part, self._tells(part)) for gap, part in parts[self.opened :]]
+
+    def _item(self, text: str) -> str:
+        """Return the mark of a list's item before a sentence, if there is one: "14. März 1879" is none."""
+        item = _ITEM.match(text)
+        return item[0] if item and (self.numbered or not text[0].isdigit()) else ""
 
     def _tells(self, text: str) -> set[int]:
         told = unmarked(text)
@@ -151,30 +158,56 @@ class _LongAnswer:
         self.parts = kept
         return others
 
-    def say_which(self, staying: Collection[int]) -> bool:
-        """Put sentences of passages in place of those that do not say which thing they mean; return if there were any.
+    def by_passages(self, staying: Collection[int]) -> bool:
+        """Put sentences of passages in place of those that do not say which, or invent; return if there were any.
 
-        These tell readings that stay, say nothing beyond the question, or the same, and their passages have several
-        titles.
+        The former stay, with titles, where passages have no sentence, the latter as they are.
         """
-        alike: dict[frozenset[str], list[tuple[int, PromptPassage]]] = {}
-        for at, part in enumerate(self.parts):
+        alike = self._alike(staying)
+        said: list[_Part] = []
+        for part in self.parts:
+            if part in alike or self._invents(part):
+                evidence = list(dict.fromkeys(self._evidence(place) for place in sorted(part.tells)))
+                passage = self._passage(part.text, part.tells)
+                if not all(evidence):
+                    evidence = [_with_title(part.text, passage) if passage and part in alike else part.text]
+                else:
+                    evidence[0] = f"{self._item(part.text)}{evidence[0]}"
+                gaps = chain([part.gap], repeat(" "))
+                part_of = (_Part(gap, text, self._tells(text)) for gap, text in zip(gaps, evidence, strict=False))
+                said += [one for one in part_of if one.text not in {other.text for other in said}]
+            else:
+                said.append(part)
+        before, self.parts = self.parts, said
+        return said != before
+
+    def _alike(self, staying: Collection[int]) -> list[_Part]:
+        """Return the sentences that do not say which thing they mean.
+
+        They tell a reading that stays, and beyond the question nothing, or the same. Their passages differ in title.
+        """
+        alike: dict[frozenset[str], list[tuple[_Part, str]]] = {}
+        for part in self.parts:
             passage = self._passage(part.text, part.tells)
             if passage is not None and len(part.tells) == 1 and part.tells.issubset(staying):
                 answer = self.readings[min(part.tells)].answer
-                said = " ".join(content_words(unmarked(_ITEM.sub("", part.text))))
+                said = " ".join(content_words(unmarked(part.text.removeprefix(self._item(part.text)))))
                 beyond = stems(said) - stems(f"{self.question} {answer}")
-                alike.setdefault(frozenset(beyond), []).append((at, passage))
-        some = [group for group in alike.values() if len({passage.title for _, passage in group}) > 1]
-        for at, passage in chain.from_iterable(some):
-            part = self.parts[at]
-            if evidence := self._evidence(min(part.tells)):
-                item = _ITEM.match(part.text)
-                text = f"{item[0]}{evidence}" if item else evidence
-            else:
-                text = _with_title(part.text, passage)
-            self.parts[at] = replace(part, text=text, tells=self._tells(text) | part.tells)
-        return bool(some)
+                alike.setdefault(frozenset(beyond), []).append((part, passage.title))
+        groups = (group for group in alike.values() if len({title for _, title in group}) > 1)
+        return [part for group in groups for part, _ in group]
+
+    def _invents(self, part: _Part) -> bool:
+        """Return whether a sentence has a long figure, such as a year, that is not in its passages' documents."""
+        cited = {
+            self.cited[pid].title.partition(SECTION)[0]
+            for at in part.tells
+            if (pid := self.readings[at].pid) in self.cited
+        }
+        documents = (one for one in self.cited.values() if one.title.partition(SECTION)[0] in cited)
+        known = " ".join([self.question, *(f"{one.title} {one.text}" for one in documents)])
+        figures = _FIGURE.findall(unmarked(part.text)) if part.tells and not self._quoted(part.text) else []
+        return any(not holds(known, figure, without_marks) for figure in figures)
 
     def _claimed(self, place: int, sure: Collection[int]) -> bool:
         """Return whether a sentence that tells sure readings claims another one, too, not just words of theirs."""
@@ -206,7 +239,7 @@ class _LongAnswer:
             if moving:
                 moved = passage or moved
                 if not going:
-                    text = _ITEM.sub("", part.text) if self.numbered or not part.text[:1].isdigit() else part.text
+                    text = part.text.removeprefix(self._item(part.text))
                     behind.append(_with_title(text, passage) if passage and passage is not titled else text)
                     titled = passage or titled
             else:  # what it points to, or the title that it stood behind, may have gone

@@ -181,6 +181,40 @@ def test_sentences_that_do_not_say_which_is_which_are_those_of_passages(told: st
     assert apart(told, CAMERON, NEGULESCO, sure=2) == (expected or told, [0, 1])
 
 
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ("James Cameron directed it from 1995 on. It won.", f"{BY_CAMERON} It won."),
+        ("James Cameron directed it in 1953.", BY_CAMERON),  # a year of another film
+        ("- James Cameron spent $200,000,000 on it.", f"- {BY_CAMERON}"),
+        ("James Cameron and Jean Negulesco did, in 1912.", f"{BY_CAMERON} {BY_NEGULESCO}"),
+        ("James Cameron directed the film of 1997, with a crew of 12.", None),
+        ("Titanic (1953 film): Jean Negulesco directed it. Many saw it in 1954.", None),  # it tells no reading
+    ],
+)
+def test_a_sentence_with_a_figure_that_its_passage_lacks_is_that_of_the_passage(
+    told: str, expected: str | None
+) -> None:
+    assert apart(told, CAMERON, NEGULESCO, sure=2)[0] == (expected or told)
+
+
+def test_a_figure_of_another_section_of_the_document_is_no_invention() -> None:
+    passages = [
+        Passage(pid="crew", title="Titanic › Crew", text="James Cameron directed it."),
+        Passage(pid="cost", title="Titanic › Cost", text="It cost 200 million dollars."),
+    ]
+    reading = Interpretation(question="Who directed Titanic?", answer="James Cameron", pid="crew")
+    told = "James Cameron directed it for 200 million."
+    assert told_apart("Who directed Titanic?", told, [reading], [], passages)[0] == told
+    assert told_apart("Who directed Titanic?", told, [reading], [], passages[:1])[0] != told
+
+
+def test_a_sentence_that_no_passage_can_replace_stays() -> None:
+    cameron = CAMERON.model_copy(update={"answer": "Jim Cameron"})
+    told = "Jim Cameron directed it in 1995."
+    assert apart(told, cameron, sure=1)[0] == told
+
+
 def test_answers_about_one_thing_stay_as_they_are_told() -> None:
     told = "James Cameron worked on Titanic. Kate Winslet worked on Titanic."
     assert apart(told, CAMERON, WINSLET, sure=2) == (told, [0, 1])
@@ -255,10 +289,10 @@ def test_a_sentence_that_claims_both_keeps_both() -> None:
             f"1. James Cameron (1997).\n2. That is all.\n\n{LESS_CERTAIN} Titanic (1953 film): Jean Negulesco (1953).",
         ),
         (  # a date is no number of a list, where it stands or behind
-            "14. März 1879 by James Cameron.\n7. Juli 1954 by Jean Negulesco.\n1. FC Köln played.",
+            "14. März by James Cameron.\n7. Juli by Jean Negulesco.\n1. FC Köln played.",
             NEGULESCO,
-            "14. März 1879 by James Cameron.\n1. FC Köln played.\n\n"
-            f"{LESS_CERTAIN} Titanic (1953 film): 7. Juli 1954 by Jean Negulesco.",
+            "14. März by James Cameron.\n1. FC Köln played.\n\n"
+            f"{LESS_CERTAIN} Titanic (1953 film): 7. Juli by Jean Negulesco.",
         ),
         (  # an answer without the sure reading gets it
             "Jean Negulesco directed it.",
