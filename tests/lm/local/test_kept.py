@@ -23,13 +23,15 @@ class Llama:
     """Slots that save and restore what they have read, as llama.cpp's server has them, with notes of what was asked."""
 
     def __init__(self, kept: Path) -> None:
-        self.kept, self.busy = kept, False
+        self.kept, self.busy, self.half = kept, False, False
         self.read: dict[int, str] = {}
         self.asked = list[tuple[str, str]]()
 
     def ask(self, slot: int, action: str, file: str) -> bool:
         path = self.kept / file
-        if self.busy or (action == "restore" and not path.is_file()):
+        if self.half:
+            path.write_text("half")
+        if self.busy or self.half or (action == "restore" and not path.is_file()):
             return False
         if action == "save":
             path.write_text(self.read[slot])
@@ -76,6 +78,9 @@ def test_how_three_prompts_begin_is_read_once_in_one_slot(model: Path, llama: Ll
     assert all(cost < 20 for later in costs[1:] for cost in later)
     assert [name for action, name in llama.asked if action == "save"] == names
     assert len([*kept_files(model)]) == 6
+    asked = len(llama.asked)
+    read(prompts, llama, *of(["Write"], 4))  # which its slot still has
+    assert len(llama.asked) == asked
 
 
 def test_what_stays_in_its_slot_is_not_kept(model: Path, llama: Llama) -> None:
@@ -89,6 +94,21 @@ def test_more_is_kept_as_soon_as_prompts_have_more_in_common(model: Path, llama:
     read(prompts, llama, begins[0], ABOUT["Write"], begins[1], ABOUT["Write"], begins[1] + "Again?", ABOUT["Write"])
     assert [name for action, name in llama.asked if action == "save"] == ["Infer", "Write", "Infer"]
     assert read(prompts, llama, begins[1] + "What?") == [5]
+
+
+def test_what_comes_once_is_not_kept_beside_how_it_begins(model: Path, llama: Llama) -> None:
+    once = [ABOUT["Infer"] + f"Question {number} is a long one. " * 40 for number in range(4)]
+    read(keeps(model, llama), llama, *(prompt for one in once for prompt in (one, ABOUT["Write"])))
+    assert [name for action, name in llama.asked if action == "save"] == ["Infer", "Write"]
+
+
+def test_what_was_deleted_is_kept_again(model: Path, llama: Llama, kept: Path) -> None:
+    prompts = keeps(model, llama)
+    read(prompts, llama, *of(["Infer", "Verify"], 1))
+    for file in kept.iterdir():
+        file.unlink()
+    first, _, again = read(prompts, llama, *of(["Infer", "Verify", "Infer"], 2))
+    assert again < 20 < 1000 < first
 
 
 def test_short_prompts_are_not_worth_a_file(model: Path, llama: Llama) -> None:
@@ -122,7 +142,8 @@ def test_files_not_used_for_longest_make_room(model: Path, llama: Llama, kept: P
     read(prompts, llama, *of(["Infer", "Verify"], 1))
     assert {file.suffix for file in kept_files(model)} >= {".txt", ".77-0"}
     read(prompts, llama, *of(["Infer"], 2))  # used last
-    read(prompts, llama, *of(["Write", "Infer", "Verify"], 3))
+    costs = read(prompts, llama, *of(["Write", "Infer", "Verify"], 3))
+    assert costs[1] < 20 < 1000 < costs[2]
     texts = [file.read_text() for file in kept_files(model)]
     assert sum(map(len, texts)) <= 5_000
     assert {text.partition(":")[0] for text in texts} == {"Infer", "Write"}
@@ -137,14 +158,14 @@ def test_nothing_is_kept_with_a_limit_of_0(model: Path, llama: Llama) -> None:
     assert not llama.asked
 
 
-@pytest.mark.parametrize("spoiled", ["nothing saved", "model gone", "folder gone", "files gone"])
+@pytest.mark.parametrize("spoiled", ["nothing saved", "half saved", "model gone", "folder gone", "files gone"])
 def test_where_nothing_can_be_kept_all_is_read(model: Path, llama: Llama, kept: Path, spoiled: str) -> None:
     prompts = keeps(model, llama)
     if spoiled == "files gone":
         read(prompts, llama, *of(["Infer", "Verify"], 1))
         for file in kept.iterdir():
             file.unlink()
-    llama.busy = spoiled == "nothing saved"
+    llama.busy, llama.half = spoiled == "nothing saved", spoiled == "half saved"
     if spoiled == "model gone":
         model.unlink()
     if spoiled == "folder gone":

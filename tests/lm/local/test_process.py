@@ -181,6 +181,18 @@ def test_ctrl_c_ends_a_process_that_is_loading(tmp_path: Path) -> None:
         os.kill(int(loading.read_text()), 0)
 
 
+def test_a_process_that_is_started_again_has_read_nothing(small: Path) -> None:
+    server = LocalServer(small, "small", SETTINGS)
+    server.address()
+    server.slots.take("Hello")
+    assert server._process is not None
+    server._process.kill()
+    server._process.wait()
+    server.address()
+    assert server.slots.read == [""]
+    server.stop()
+
+
 def test_what_was_read_is_kept_for_the_next_process(small: Path, kept: Path) -> None:
     prompt = "Once upon a time there was a cat. " * 20
     read = []
