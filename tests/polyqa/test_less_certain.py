@@ -188,6 +188,7 @@ def test_sentences_that_do_not_say_which_is_which_are_those_of_passages(told: st
         ("James Cameron directed it in 1953.", BY_CAMERON),  # a year of another film
         ("- James Cameron spent $200,000,000 on it.", f"- {BY_CAMERON}"),
         ("James Cameron and Jean Negulesco did, in 1912.", f"{BY_CAMERON} {BY_NEGULESCO}"),
+        ("James Cameron did, in 1912. James Cameron spent 999 dollars.", BY_CAMERON),  # once
         ("James Cameron directed the film of 1997, with a crew of 12.", None),
         ("Titanic (1953 film): Jean Negulesco directed it. Many saw it in 1954.", None),  # it tells no reading
     ],
@@ -207,6 +208,13 @@ def test_a_figure_of_another_section_of_the_document_is_no_invention() -> None:
     told = "James Cameron directed it for 200 million."
     assert told_apart("Who directed Titanic?", told, [reading], [], passages)[0] == told
     assert told_apart("Who directed Titanic?", told, [reading], [], passages[:1])[0] != told
+
+
+def test_a_quotation_of_another_document_is_no_invention() -> None:
+    told = "James Cameron directed it in 1995."
+    passages = [FILM, Passage(pid="poster", title="The poster", text=f"So it says: \u201cNo\u201d. {told}")]
+    assert told_apart("Who directed Titanic?", told, [CAMERON], [], passages)[0] == told
+    assert told_apart("Who directed Titanic?", told, [CAMERON], [], passages[:1])[0] == BY_CAMERON
 
 
 def test_a_sentence_that_no_passage_can_replace_stays() -> None:
