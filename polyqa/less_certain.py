@@ -199,6 +199,9 @@ class _LongAnswer:
 
     def _invents(self, part: _Part) -> bool:
         """Return whether a sentence has a long figure, such as a year, that is not in its passages' documents."""
+        figures = _FIGURE.findall(unmarked(part.text)) if part.tells else []
+        if not figures or self._quoted(part.text):
+            return False
         cited = {
             self.cited[pid].title.partition(SECTION)[0]
             for at in part.tells
@@ -206,7 +209,6 @@ class _LongAnswer:
         }
         documents = (one for one in self.cited.values() if one.title.partition(SECTION)[0] in cited)
         known = " ".join([self.question, *(f"{one.title} {one.text}" for one in documents)])
-        figures = _FIGURE.findall(unmarked(part.text)) if part.tells and not self._quoted(part.text) else []
         return any(not holds(known, figure, without_marks) for figure in figures)
 
     def _claimed(self, place: int, sure: Collection[int]) -> bool:

@@ -30,7 +30,7 @@ _STARTS_IN = 300.0  # seconds that a model may take to load: from a slow disk it
 _ANSWERS_IN = 5.0  # seconds after which a server that does not even say how it is counts as hung
 _DIES_IN = 0.5  # seconds from the end of a connection to that of the process
 _MANY_CORES = 4
-# Measured with 1.5B parameters: bytes that llama.cpp takes beside the model's file, contexts and cached prompts, and
+# Measured with 1.5B parameters: bytes that llama.cpp takes beside the model's file and contexts, and
 # those that a token of a slot's context takes.
 _BESIDE_THE_MODEL = 500 * 2**20
 _CONTEXT = 28 * 2**10
