@@ -85,7 +85,7 @@ class KeptPrompts:
         name = f"{self._stem}.{_short_hash(prompt)}"
         state, text = self._files(name)
         draft = state.with_name(f"{self._stem}.{os.getpid()}-{slot}")
-        with suppress(OSError):  # also where the model's file was removed meanwhile
+        with suppress(OSError, ValueError):  # also where the model's file was removed, or a prompt has half a character
             try:
                 if not self._ask(slot, "save", draft.name):
                     return
@@ -115,4 +115,4 @@ class KeptPrompts:
 
 
 def _short_hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]

@@ -138,10 +138,18 @@ def test_files_not_used_for_longest_make_room(model: Path, llama: Llama, kept: P
     (kept / "my [model]-old-0123456789abcdef.0").touch()  # of another model
     for number, file in enumerate(kept.iterdir()):
         os.utime(file, (number, number))
+
+    def date(name: str, second: int) -> None:  # files that are written at once have the same time
+        for file in kept_files(model):
+            if file.read_text().startswith(name):
+                os.utime(file, (second, second))
+
     prompts = keeps(model, llama, limit=5_000)
-    read(prompts, llama, *of(["Infer", "Verify"], 1))
+    read(prompts, llama, *of(["Infer", "Verify", "Infer"], 1))
     assert {file.suffix for file in kept_files(model)} >= {".txt", ".77-0"}
-    read(prompts, llama, *of(["Infer"], 2))  # used last
+    date("Infer", 100)
+    read(prompts, llama, *of(["Verify", "Infer"], 2))
+    date("Verify", 200)
     costs = read(prompts, llama, *of(["Write", "Infer", "Verify"], 3))
     assert costs[1] < 20 < 1000 < costs[2]
     texts = [file.read_text() for file in kept_files(model)]
@@ -181,6 +189,11 @@ def test_a_text_that_cannot_be_read_is_passed_over(model: Path, llama: Llama) ->
         if file.suffix == ".txt":
             file.write_bytes(b"\xff\xfe\xff")
     assert read(keeps(model, llama), llama, *of(["Write"], 2))[0] > 1000
+
+
+def test_a_prompt_with_half_a_character_is_read_and_not_kept(model: Path, llama: Llama) -> None:
+    half = "\ud83d" + ABOUT["Infer"]
+    assert read(keeps(model, llama), llama, half, ABOUT["Write"], half)[2] > 1000
 
 
 def test_a_server_keeps_what_its_idle_slots_have_read(model: Path, kept: Path) -> None:
