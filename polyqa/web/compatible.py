@@ -1,5 +1,6 @@
 """Interfaces of other software: OpenAI's chat completions, and the search of `dspy.ColBERTv2`."""
 
+import re
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -126,7 +127,7 @@ def _text_of(message: Message) -> str:
 
 
 def _completion(model: str, answer: Mapping[str, Any]) -> JSONResponse:
-    message = {"role": "assistant", "content": answer["cited_answer"] + _sources(answer)}
+    message = {"role": "assistant", "content": _text(answer["pieces"]) + _sources(answer)}
     return JSONResponse(
         {
             **_head(model, "chat.completion"),
@@ -181,7 +182,10 @@ def _sources(answer: Mapping[str, Any]) -> str:
 
 
 def _text(pieces: Sequence[Mapping[str, Any]]) -> str:
-    return "".join(piece["text"] if "text" in piece else f"[{', '.join(map(str, piece['cites']))}]" for piece in pieces)
+    """Return an answer in which no passage brings a picture, a link or HTML: chat clients show Markdown."""
+    return "".join(
+        re.sub(r"[\\<\[]", r"\\\g<0>", piece["text"]) if "text" in piece else str(piece["cites"]) for piece in pieces
+    )
 
 
 def _head(model: str, kind: str) -> dict[str, Any]:

@@ -119,8 +119,9 @@ def test_markup_of_a_passage_stays_text(client: httpx.Client) -> None:
         "/v1/chat/completions", json={"model": "rac", "messages": [{"role": "user", "content": asked["question"]}]}
     ).json()
     assert {one["pid"] for one in chat["citations"]} == {"evil"}
-    (source,) = [line for line in chat["choices"][0]["message"]["content"].splitlines() if line.startswith("- [")]
-    assert source.endswith("\\<script\\>alert(1)\\</script\\> (evil)")
+    content = chat["choices"][0]["message"]["content"]
+    assert "“\\<img src=x onerror=alert(2)> Mallory wrote \\[this](javascript:alert(3)) on 3 May 1999.” [1]" in content
+    assert content.endswith("\\<script\\>alert(1)\\</script\\> (evil)")
 
 
 def test_a_question_that_gives_orders_is_a_question(client: httpx.Client) -> None:
@@ -186,41 +187,15 @@ def test_many_idle_connections_do_not_keep_others_out(web: Web, client: httpx.Cl
 def test_without_the_token_nothing_is_told(guarded: Web, path: str) -> None:
     for given in ({}, {"authorization": "Basic " + TOKEN}, {"authorization": f"Bearer {TOKEN[:-1]}"}):
         response = httpx.get(f"{guarded.base}{path}", headers=given)
-        assert response.status_code in (401, 429)
+        assert response.status_code == 401
         assert "films" not in response.text
-    _forget_guesses(guarded)
     good = httpx.get(f"{guarded.base}{path}", headers={"authorization": f"bearer {TOKEN}"})
     assert good.status_code == (404 if path == "/x" else 200)
-
-
-def _forget_guesses(web: Web) -> None:
-    web.guarded._wrong_tokens.clear()
 
 
 def test_the_page_and_its_health_need_no_token(guarded: Web) -> None:
     for path in ("/", "/static/index.html", "/health"):
         assert httpx.get(f"{guarded.base}{path}").status_code == 200
-
-
-def test_who_guesses_tokens_has_to_wait(guarded: Web) -> None:
-    statuses = [
-        httpx.get(f"{guarded.base}/programs", headers={"authorization": f"Bearer {guess}"}).status_code
-        for guess in range(12)
-    ]
-    assert statuses == [401] * 10 + [429] * 2
-    late = httpx.get(f"{guarded.base}/programs", headers={"authorization": f"Bearer {TOKEN}"})
-    assert (late.status_code, 0 < int(late.headers["retry-after"]) <= 61) == (429, True)
-    _forget_guesses(guarded)
-
-
-def test_behind_a_proxy_on_this_machine_each_client_waits_for_its_own_guesses(guarded: Web) -> None:
-    def ask(token: str, address: str) -> int:
-        headers = {"authorization": f"Bearer {token}", "x-forwarded-for": address}
-        return httpx.get(f"{guarded.base}/programs", headers=headers).status_code
-
-    assert [ask(f"{guess}", "192.0.2.1") for guess in range(11)] == [401] * 10 + [429]
-    assert ask(TOKEN, "192.0.2.2") == 200
-    _forget_guesses(guarded)
 
 
 def test_an_allowed_origin_may_ask(guarded: Web) -> None:
@@ -237,7 +212,6 @@ def test_an_allowed_origin_may_ask(guarded: Web) -> None:
         assert asked.headers["access-control-allow-origin"] == "https://chat.example"
         assert asked.headers["vary"] == "Origin"
         assert "retry-after" in asked.headers["access-control-expose-headers"]
-    _forget_guesses(guarded)
 
 
 def test_settings_that_let_others_in_are_refused() -> None:
