@@ -8,10 +8,9 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.sse import EventSourceResponse
 
 from polyqa import __version__
-from polyqa.loading import default_program
 from polyqa.reports.readings import COUNTED
 
-from .schemas import CONDITION, LONGEST, Ask, ErrorAnswer, Health, ScoredPassage, SearchResult
+from .schemas import CONDITION, LONGEST, Ask, ErrorAnswer, Health, SearchResult
 from .service import MOST_PASSAGES, Service, answer_while_connected, event_stream, server_sent
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -61,11 +60,10 @@ def api_router(service: Service) -> APIRouter:
 
     @router.get("/programs", tags=["catalog"])
     async def programs() -> dict[str, Any]:
-        """List the programs, what a question costs each, the language models, and what a confidence was worth."""
+        """List the programs, what a question costs each, and what a confidence was worth."""
         listed = [{"name": one.name, "index": one.index, **one.about} for one in shelf.programs.values()]
-        lms = [{"name": name, "program": default_program(name)} for name in shelf.lms]
         counted = [{"readings": many, "said": said, "right": right} for many, said, right in COUNTED]
-        return {"default": shelf.default_program, "programs": listed, "lms": lms, "confidence": counted}
+        return {"default": shelf.default_program, "programs": listed, "confidence": counted}
 
     @router.get("/indexes", tags=["catalog"])
     async def indexes() -> dict[str, Any]:
@@ -90,7 +88,6 @@ def api_router(service: Service) -> APIRouter:
     ) -> SearchResult:
         """Find passages."""
         passages = await service.search(query, k, index, where)
-        listed = [ScoredPassage(**passage.model_dump()) for passage in passages]
-        return SearchResult(index=index or shelf.default_index, query=query, passages=listed)
+        return SearchResult(index=index or shelf.default_index, query=query, passages=passages)
 
     return router

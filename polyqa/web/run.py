@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,27 +21,6 @@ _BACKLOG = 128  # connections that asyncio takes at once, before it looks whethe
 _MOST_CONNECTIONS = 1_000
 _REFUSED = 64  # more that are told that there are too many
 _OTHER_FILES = 256  # of the language model, the cache, the indexes
-_PROBLEMS = 30  # lines a minute
-
-
-class _Bounded(logging.Filter):
-    """Lets through so many problems a minute: what fails for every client at once would fill the disk."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._minute = self._logged = 0
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a record is logged."""
-        if record.levelno < logging.WARNING:
-            return True
-        minute = int(time.monotonic() // 60)
-        if minute != self._minute:
-            left_out, self._minute, self._logged = self._logged - _PROBLEMS, minute, 0
-            if left_out > 0:
-                record.msg = f"({left_out:,} more problems were not logged) {record.msg}"
-        self._logged += 1
-        return self._logged <= _PROBLEMS
 
 
 class _Printable(DefaultFormatter):
@@ -55,8 +33,7 @@ class _Printable(DefaultFormatter):
 
 _LOG_CONFIG = LOGGING_CONFIG | {
     "formatters": {"default": {**LOGGING_CONFIG["formatters"]["default"], "()": _Printable, "use_colors": False}},
-    "filters": {"bounded": {"()": _Bounded}},
-    "handlers": {"default": {**LOGGING_CONFIG["handlers"]["default"], "filters": ["bounded"]}},
+    "handlers": {"default": LOGGING_CONFIG["handlers"]["default"]},
     "loggers": {
         "asyncio": {"handlers": ["default"], "level": "WARNING", "propagate": False},
         "uvicorn": {"handlers": ["default"], "level": "WARNING", "propagate": False},

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from polyqa.asking import MAX_QUESTION
-from polyqa.base.values import MetadataValue
+from polyqa.base.values import Passage
 from polyqa.colbert_index.filters import LONGEST
 
 _QUESTION = "When did Titanic come out?"
@@ -29,7 +29,6 @@ class Ask(BaseModel):
     program: str | None = Field(None, max_length=_NAME, description="One of `/programs`; by default the server's.")
     index: str | None = Field(None, max_length=_NAME, description="One of `/indexes`; by default the server's.")
     where: str | None = Field(None, max_length=LONGEST, description=CONDITION)
-    lm: str | None = Field(None, max_length=_NAME, description="One of `lms` in `/programs`; by default the server's.")
     min_confidence: float | None = Field(None, ge=0, le=1, description="No answer unless a reading is so sure.")
     ask_back: bool = Field(False, description="Answer a question with several readings by a question back.")
     choice: str | None = Field(
@@ -53,22 +52,12 @@ class ErrorAnswer(BaseModel):
     error: ErrorBody
 
 
-class ScoredPassage(BaseModel):
-    """A passage and its score for a query."""
-
-    pid: str
-    title: str
-    text: str
-    score: float = Field(description="Sum over the query's tokens of the best cosine similarity.")
-    metadata: dict[str, MetadataValue] = Field({}, description="What else the corpus says of it: source, page, date, …")
-
-
 class SearchResult(BaseModel):
     """What a search found, best first."""
 
     index: str
     query: str
-    passages: list[ScoredPassage]
+    passages: list[Passage]
 
 
 class Health(BaseModel):

@@ -32,8 +32,6 @@ from .shelf import Shelf
 
 LOG = logging.getLogger("polyqa.web")
 MOST_PASSAGES = 100
-LOCAL_SECONDS = 1_800.0
-"""How long a question may take that a language model on this machine answers, if the server has another one."""
 _OFFERED = 256
 """Results whose readings can be chosen without asking again."""
 _ALIVE = 5.0
@@ -41,11 +39,10 @@ _ALIVE = 5.0
 
 
 class ClientQuestion(Ask):
-    """A question of a client's, checked; program, index and language model are names on the shelf."""
+    """A question of a client's, checked; program and index are names on the shelf."""
 
     program: str
     index: str
-    lm: str
     request_id: str
 
 
@@ -75,9 +72,9 @@ class Service:
             text = check_question(asked.question)
         except PolyqaError as error:
             raise WebError("bad_request", str(error)) from None
-        program, index = self.shelf.names(asked.program, asked.index, asked.lm)
+        program, index = self.shelf.names(asked.program, asked.index)
         await asyncio.to_thread(self.shelf.index, index, asked.where)
-        named = {"question": text, "program": program, "index": index, "lm": self.shelf.lm_name(asked.lm)}
+        named = {"question": text, "program": program, "index": index}
         return ClientQuestion.model_construct(**(dict(asked) | named), request_id=request_id)
 
     async def search(self, query: str, k: int, index: str | None, where: str | None = None) -> list[Passage]:
@@ -143,12 +140,11 @@ class Service:
             LOG.info("request %s: %s over %s: %s, %.3f s", *_names(asked), outcome, seconds)
 
     async def _answer(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
-        own = asked.lm == self.shelf.lm.model
-        seconds = self.limits.seconds if own else max(self.limits.seconds, LOCAL_SECONDS)
+        seconds = self.limits.seconds
         steps: list[Mapping[str, Any]] = []
         try:
             async with self.gate.entered(lambda place: queue.put_nowait(Event("waiting", {"place": place}))):
-                names = {"program": asked.program, "index": asked.index, "lm": asked.lm}
+                names = {"program": asked.program, "index": asked.index, "lm": self.shelf.lm.model}
                 queue.put_nowait(Event("started", {"question": asked.question, **names}))
                 async with asyncio.timeout(seconds):
                     result = await self._answered(asked, queue, steps)
@@ -189,7 +185,7 @@ class Service:
     async def _ask(
         self, asked: ClientQuestion, queue: asyncio.Queue[Event | None], steps: list[Mapping[str, Any]]
     ) -> Result:
-        lm = await asyncio.to_thread(self.shelf.language_model, asked.lm)
+        lm = self.shelf.lm
         try:
             program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index, asked.where)
         except NoDatabaseError:  # its message names a path of the server

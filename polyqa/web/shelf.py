@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,9 +15,7 @@ from polyqa.artifacts.store import CARD, artifact_names, find_artifact, read_art
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import index_names
-from polyqa.language_models import LOCAL, language_model
 from polyqa.loading import DEFAULT_INDEX, default_program, load, open_index, over, warm_up
-from polyqa.models.gguf import find_model, model_path
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import REGISTRY, Entry
 from polyqa.questions.families import base_names
@@ -75,7 +72,6 @@ class Shelf:
         programs: Sequence[str | Path] = (),
     ) -> None:
         self.lm = lm
-        self.lms = [lm.model, *([LOCAL] if lm.model.partition("/")[0] != LOCAL and _local_is_there() else [])]
         self._helper_lm = helper_lm
         opened = _each(open_index, indexes or index_names(), named=bool(indexes))
         if not opened:
@@ -90,16 +86,6 @@ class Shelf:
         self._filtered = lru_cache(_FILTERED)(lambda index, where: self.indexes[index].where(where))
         self.shared_names = cache(self._shared_names)
 
-    def lm_name(self, name: str | None) -> str:
-        """Return the name of a language model, by default the server's; a `WebError` says that there is none."""
-        if name is not None and name not in self.lms:
-            raise _unknown("language model", name, dict.fromkeys(self.lms))
-        return name or self.lm.model
-
-    def language_model(self, name: str) -> dspy.LM:
-        """Return a language model by its name. Blocks while it loads."""
-        return self.lm if name == self.lm.model else language_model(name)
-
     def _shared_names(self, index: str) -> list[str]:
         """Return some names that passages of an index share, those of most passages first; none of a large index."""
         opened = self.indexes[index]
@@ -107,13 +93,9 @@ class Shelf:
         shared = [name for name, times in Counter(bases.values()).most_common() if name and times > 1]
         return shared[:_SHARED]
 
-    def names(self, program: str | None, index: str | None, lm: str | None = None) -> tuple[str, str]:
-        """Return the names of a program and an index, by default the server's; a `WebError` says that there is none.
-
-        A language model that is not the server's is asked by the program that suits it, if that is offered.
-        """
-        suited = default_program(lm) if lm not in (None, self.lm.model) else self.default_program
-        program = program or (suited if suited in self.programs else self.default_program)
+    def names(self, program: str | None, index: str | None) -> tuple[str, str]:
+        """Return the names of a program and an index, by default the server's; a `WebError` says that there is none."""
+        program = program or self.default_program
         if program not in self.programs:
             raise _unknown("program", program, self.programs)
         compiled_over = self.programs[program].index
@@ -182,10 +164,6 @@ def _made_here() -> list[Path]:
     """
     here = [card.parent for card in sorted(Path("compiled").glob(f"*/{CARD}"))]
     return [folder for folder in here if folder.name not in {*artifact_names(), *PROGRAMS}]
-
-
-def _local_is_there() -> bool:
-    return find_spec("xllamacpp") is not None and model_path(find_model()).is_file()
 
 
 def _by_name(things: Sequence[Any], what: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import { keepTable } from "./sure.js";
 
 const EXAMPLES = ["When did Titanic come out?", "Who directed Titanic?", "What river runs through Perth?"];
 const EXAMPLES_INDEX = "homonyms"; // the shipped one; of other documents only the names that they share are known
-const CHOICES = ["program", "index", "lm", "beside"];
+const CHOICES = ["program", "index", "beside"];
 const COST = { low: "cheap", medium: "moderate cost", high: "expensive" };
 
 export class AskView {
@@ -20,7 +20,7 @@ export class AskView {
     this.wanted = {};
     this.form = byId("ask");
     this.question = byId("question");
-    this.history = new History((one) => this.askAgain({ beside: "", lm: this.defaults?.lm, ...one }));
+    this.history = new History((one) => this.askAgain({ beside: "", ...one }));
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.ask();
@@ -32,7 +32,6 @@ export class AskView {
     });
     this.question.addEventListener("input", () => this.fit());
     for (const name of CHOICES) byId(name).addEventListener("change", () => this.about());
-    byId("lm").addEventListener("change", () => this.suit());
     byId("program").addEventListener("change", () => this.over());
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.running && !document.querySelector("dialog[open]")) this.stop();
@@ -70,8 +69,7 @@ export class AskView {
     keepTable(programs.confidence);
     this.programs = new Map(programs.programs.map((one) => [one.name, one]));
     this.indexes = new Map(indexes.indexes.map((one) => [one.name, one]));
-    this.lms = new Map(programs.lms.map((one) => [one.name, one.program]));
-    this.defaults = { program: programs.default, index: indexes.default, lm: programs.lms[0].name, beside: "" };
+    this.defaults = { program: programs.default, index: indexes.default, beside: "" };
     const options = (compiled) => programs.programs.filter((one) => Boolean(one.compiled) === compiled)
       .map((one) => h("option", { value: one.name }, one.name));
     const groups = () => [["Programs", false], ["Compiled", true]]
@@ -82,8 +80,6 @@ export class AskView {
     byId("beside").replaceChildren(h("option", { value: "" }, "nothing"), ...groups());
     byId("index").replaceChildren(...indexes.indexes.map((one) =>
       h("option", { value: one.name }, `${one.name} (${one.passages.toLocaleString("en")})`)));
-    byId("lm").replaceChildren(...programs.lms.map((one) => h("option", { value: one.name }, one.name)));
-    byId("lm-choice").hidden = programs.lms.length < 2;
     this.choose(this.wanted);
   }
 
@@ -108,14 +104,6 @@ export class AskView {
     this.question.focus();
     const at = text ? this.question.value.length - 1 : 0;
     this.question.setSelectionRange(at, at);
-  }
-
-  /** A language model on this machine is asked with the program that suits it, unless another was chosen. */
-  suit() {
-    const suited = this.lms.get(byId("lm").value);
-    const usual = [...this.lms.values(), this.defaults.program];
-    if (suited && this.programs.has(suited) && usual.includes(byId("program").value)) byId("program").value = suited;
-    this.about();
   }
 
   /** A compiled program asks its own index, if that is offered. */
@@ -146,9 +134,8 @@ export class AskView {
   }
 
   about() {
-    const lm = byId("lm-choice").hidden ? "" : byId("lm").value;
     const beside = byId("beside").value;
-    byId("chosen").textContent = [byId("index").value, byId("program").value + (beside ? ` and ${beside}` : ""), lm].filter(Boolean).join(" · ");
+    byId("chosen").textContent = `${byId("index").value} · ${byId("program").value}${beside ? ` and ${beside}` : ""}`;
     this.examples();
     for (const name of ["program", "beside"]) {
       const one = this.programs.get(byId(name).value);
@@ -216,10 +203,10 @@ export class AskView {
     const question = this.question.value.trim();
     if (!question) return this.refuse("Write a question first.");
     if (!this.programs.size && !(await (this.ready = this.load()))) return undefined;
-    const { program, index, lm, beside: other } = Object.fromEntries(CHOICES.map((name) => [name, byId(name).value]));
+    const { program, index, beside: other } = Object.fromEntries(CHOICES.map((name) => [name, byId(name).value]));
     const beside = other === program ? "" : other;
     const where = byId("where").value.trim();
-    const asked = { q: question, program, index, ...(lm === this.defaults.lm ? {} : { lm }), ...(beside ? { beside } : {}), ...(where ? { where } : {}) };
+    const asked = { q: question, program, index, ...(beside ? { beside } : {}), ...(where ? { where } : {}) };
     for (const panel of this.panels) panel.stop();
     byId("linked").hidden = true;
     byId("examples").hidden = true;
@@ -227,7 +214,7 @@ export class AskView {
     history.replaceState(null, "", hash);
     const accepted = () => this.history.add(asked);
     const names = [program, beside].filter(Boolean);
-    this.panels = names.map((name, at) => new Panel(this.api, `panel-${at + 1}`, { question, program: name, index, where, lm }, {
+    this.panels = names.map((name, at) => new Panel(this.api, `panel-${at + 1}`, { question, program: name, index, where }, {
       ended: () => this.changed(), accepted, again: () => this.changed(true), ask: (q) => this.askAgain({ q, where }),
     }));
     this.comparison = h("div", {});

@@ -5,7 +5,7 @@ import { keep, kept } from "./store.js";
 
 const KEY = "polyqa.history";
 const MOST = 50;
-const same = (one, other) => ["q", "program", "index", "beside", "where", "lm"].every((name) => (one[name] ?? "") === (other[name] ?? ""));
+const same = (one, other) => ["q", "program", "index", "beside", "where"].every((name) => (one[name] ?? "") === (other[name] ?? ""));
 
 export class History {
   constructor(askAgain) {
@@ -51,7 +51,7 @@ export class History {
       h("ul", { class: "asked" }, list.map((one) => h("li", {},
         h("button", { type: "button", class: "asked-again", "aria-label": `Ask again: ${one.q}`, onclick: () => this.askAgain(one) },
           h("span", {}, one.q),
-          h("span", { class: "muted" }, [one.beside ? `${one.program} and ${one.beside}` : one.program, one.index, one.where, one.lm].filter(Boolean).join(" · "))),
+          h("span", { class: "muted" }, [one.beside ? `${one.program} and ${one.beside}` : one.program, one.index, one.where].filter(Boolean).join(" · "))),
         h("button", {
           type: "button", class: "small", "aria-label": `Forget: ${one.q}`,
           onclick: () => {

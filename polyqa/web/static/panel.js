@@ -37,8 +37,8 @@ export class Panel {
     this.body.replaceChildren(this.steps.element, this.live);
     this.element.setAttribute("aria-busy", "true");
     try {
-      const { question, program, index, where, lm } = this.asked;
-      await this.api.ask({ question, program, index, lm, ...(where ? { where } : {}) }, { signal: this.abort.signal, on: (name, data) => this.on(name, data) });
+      const { question, program, index, where } = this.asked;
+      await this.api.ask({ question, program, index, ...(where ? { where } : {}) }, { signal: this.abort.signal, on: (name, data) => this.on(name, data) });
     } catch (error) {
       this.failed(error);
     } finally {

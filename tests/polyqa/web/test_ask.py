@@ -103,7 +103,6 @@ def test_a_tree_has_its_nodes(client: httpx.Client) -> None:
         ({"question": QUESTION, "program": "verdict"}, 404, "unknown", "there are rac, diva, toc"),
         ({"question": QUESTION, "program": "../compiled/rac-homonyms-local"}, 404, "unknown", "There is no program"),
         ({"question": QUESTION, "index": "/etc"}, 404, "unknown", "There is no index '/etc'; there are films"),
-        ({"question": QUESTION, "lm": "openai/x"}, 404, "unknown", "openai/x"),
         ({"question": QUESTION, "api_base": "http://evil"}, 422, "bad_request", "api_base"),
         ({"question": ["a"]}, 422, "bad_request", "question: Input should be a valid string"),
         ({}, 422, "bad_request", "question: Field required"),

@@ -136,7 +136,6 @@ def test_what_there_is_is_listed(client: httpx.Client) -> None:
     assert programs["default"] == "rac"
     assert [one["name"] for one in programs["programs"]] == ["rac", "diva", "toc"]
     assert programs["programs"][1]["url"].startswith("https://arxiv.org/")
-    assert programs["lms"][0] == {"name": "polyqa/extractive", "program": "auto"}
     assert len(programs["confidence"]) == 5
     assert client.get("/indexes").json() == {
         "default": "films",

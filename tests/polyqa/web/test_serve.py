@@ -1,6 +1,5 @@
 """`polyqa serve` as a command: what they refuse, that they start, and how they stop."""
 
-import logging
 import os
 import shutil
 import signal
@@ -115,22 +114,6 @@ def test_what_nobody_named_and_cannot_be_read_is_left_out(
             Shelf(embedded_lm(), **named)  # type: ignore[arg-type]
 
 
-def test_a_language_model_is_one_of_the_shelfs(films: ColBERTIndex) -> None:
-    lm = embedded_lm()
-    shelf = Shelf(lm, indexes=[films.path], programs=["rac"])
-    assert shelf.language_model(shelf.lm_name(None)) is lm
-    with pytest.raises(WebError, match="There is no language model 'openai/x'; there are polyqa/extractive"):
-        shelf.lm_name("openai/x")
-
-
-def test_a_model_that_is_not_the_servers_is_asked_by_the_program_that_suits_it(films: ColBERTIndex) -> None:
-    shelf = Shelf(embedded_lm(), indexes=[films.path])
-    usual = shelf.names(None, None, shelf.lm.model)
-    assert (usual, shelf.names(None, None, "local")) == (("auto", "films"), ("spanwise", "films"))
-    assert shelf.names("rac", None, "local") == ("rac", "films")
-    assert Shelf(embedded_lm(), indexes=[films.path], programs=["diva"]).names(None, None, "local") == ("diva", "films")
-
-
 def test_the_engine_answers_as_many_at_once_as_there_are_cores() -> None:
     assert limits_of(language_model("openai/x@http://example.com")).at_once == 64
     assert 1 <= limits_of(language_model()).at_once < 64
@@ -151,23 +134,3 @@ def test_a_connection_is_kept_longer_than_clients_keep_it() -> None:
     kept_by_clients = httpx.Limits().keepalive_expiry
     assert kept_by_clients is not None
     assert run.server(app, "127.0.0.1", 0).config.timeout_keep_alive > kept_by_clients
-
-
-def test_what_fails_for_every_client_does_not_fill_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(run.time, "monotonic", lambda: now[0])
-    bounded, lines = run._Bounded(), []
-
-    def log(level: int) -> None:
-        record = logging.LogRecord("polyqa.web", level, "", 0, "it fails", (), None)
-        if bounded.filter(record):  # which may add to the message
-            lines.append(record.getMessage())
-
-    for _ in range(1_000):
-        log(logging.ERROR)
-    assert lines == ["it fails"] * 30
-    log(logging.INFO)
-    assert len(lines) == 31
-    now[0] = 61.0
-    log(logging.ERROR)
-    assert lines[-1] == "(970 more problems were not logged) it fails"
