@@ -105,9 +105,7 @@ def evaluate_command(
 
         scorer = models.models(reader=reader)
         with at_work(mlflow):
-            # A compiled program has its own index: one of polyqa.toml is for questions to others.
-            named = index if options.given(context, "index") else None
-            found = scored_again(program, questions, models=scorer, index=named, folder=kept, threads=threads)
+            found = scored_again(program, questions, models=scorer, index=index, folder=kept, threads=threads)
         if as_json:
             show_json(found.to_dict())
         else:

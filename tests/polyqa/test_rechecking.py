@@ -138,8 +138,9 @@ def test_what_fits_no_question_or_is_damaged_is_refused(artifact: Path) -> None:
 def test_the_command_says_it_in_a_sentence(
     run: Run, artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "polyqa.toml").write_text('index = "mine"\n')  # for other questions than the artifact's
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "polyqa").mkdir()
+    (tmp_path / "polyqa" / "polyqa.toml").write_text('index = "mine"\n')  # for other questions than the artifact's
     (tmp_path / "test.json").write_text(json.dumps(_records(OWN["test"])))
     words = ["evaluate", "--program", str(artifact), "--recheck", "--questions", str(tmp_path / "test.json")]
     code, printed, err = run(*words, "--runs", str(tmp_path / "runs"), "--name", "again", "--json")

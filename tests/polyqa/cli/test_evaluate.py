@@ -150,13 +150,15 @@ def test_questions_about_the_shipped_index_are_not_asked_of_another_unless_named
     told = refused("compile", "--index", "mine", "--out", "made", "--train", "homonyms/train")
     assert "Name questions about the index mine (--dev)" in told
     assert "There is no index at" in refused("evaluate", "--index", "other")
-    # Nor by a compiled program, which searches the index of its card, or that of the project's file.
+    # Nor by a compiled program, which searches the index of its card, or that of polyqa.toml.
     card = json.loads((compiled_home() / "rac-homonyms-local" / CARD).read_text(encoding="utf-8"))
     card["index"]["name"] = "mine"
     shutil.copytree(compiled_home() / "rac-homonyms-local", tmp_path / "made")
     (tmp_path / "made" / CARD).write_text(json.dumps(card), encoding="utf-8")
     assert "about the index mine" in refused("evaluate", "--program", tmp_path / "made")
-    (tmp_path / "polyqa.toml").write_text('index = "mine"\n', encoding="utf-8")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "polyqa").mkdir()
+    (tmp_path / "polyqa" / "polyqa.toml").write_text('index = "mine"\n', encoding="utf-8")
     assert "about the index mine" in refused("evaluate", "--program", "rac")
 
 
