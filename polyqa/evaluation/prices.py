@@ -37,7 +37,7 @@ def price_of(lm: str) -> Price | None:
 
     An unknown price is not zero. `groq/x` is not billed as another provider's `x`.
     """
-    if lm == MODEL_NAME:
+    if lm == MODEL_NAME or lm.partition("/")[0] == "local":  # both run on this machine
         return Price(0.0, 0.0)
     from dspy.clients.model_metadata import rate
 

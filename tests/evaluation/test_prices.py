@@ -7,6 +7,7 @@ from polyqa.evaluation.prices import Price, price_of
     ("lm", "price"),
     [
         ("polyqa/extractive", Price(0.0, 0.0)),
+        ("local/qwen2.5-coder-0.5b", Price(0.0, 0.0)),
         ("openai/gpt-4o-mini", Price(1.5e-7, 6e-7)),
         ("openai/unheard-of", None),  # not known is not free
         ("groq/gpt-4o-mini", None),  # another provider's model

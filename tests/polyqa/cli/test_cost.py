@@ -45,6 +45,7 @@ def test_json_of_one_question(printed: Printed) -> None:
     ("words", "told"),
     [
         (["--lm", "ollama_chat/llama-x"], "DSPy's price list does not have ollama_chat/llama-x"),
+        (["--lm", "local"], "$0 a question"),
         ([], "name a model with --lm"),
         (["--lm", "openai/o3"], "the thoughts of openai/o3, billed as output"),
     ],
