@@ -42,7 +42,7 @@ def show_result(result: "Result") -> None:
         out.print(Padding(_passages(result), (1, 2, 0, 2)))
     for caution in cautions(result):
         out.print(f"\n[yellow]{escaped(caution)}[/]")
-    out.print(f"\n[dim]{escaped(in_lines(took(result), out.width))}[/]")
+    out.print(f"\n[dim]{escaped(' · '.join(took(result)))}[/]")
 
 
 def _readings(result: "Result") -> "Table":
@@ -120,20 +120,3 @@ def show_why(result: "Result", picked: Picked) -> None:
         title = f"demos of {', '.join(names)}"
         out.print(table("similarity", "question", right=("similarity",), rows=rows, title=title))
     show_prompts(result.calls)
-
-
-def in_lines(parts: Sequence[str], width: int) -> str:
-    """Return short texts with dots between, in lines that break between two of them.
-
-    >>> print(in_lines(["DIVA", "polyqa/extractive", "5 calls", "1.1 s"], 34))
-    DIVA · polyqa/extractive · 5 calls
-    1.1 s
-    """
-    lines = list(parts[:1])
-    for part in parts[1:]:
-        longer = f"{lines[-1]} · {part}"
-        if len(longer) > width:
-            lines.append(part)
-        else:
-            lines[-1] = longer
-    return "\n".join(lines)

@@ -1,12 +1,10 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from io import TextIOWrapper
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,47 +23,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What is to answer, as the command line or a line of the session says it."""
-
-    program: str | None
-    index: str | None
-    where: str | None
-    passages: int | None
-    sets: Sequence[str] | None
-    models: options.LanguageModels
-    min_confidence: float | None
-    ask_back: bool
-
-    def loaded(self) -> "Answering":
-        """Return it loaded; see `polyqa.load` and `polyqa.language_model` for the errors."""
-        from polyqa.loading import default_program, load
-
-        chosen = self.models.models()
-        model, helper = chosen.answering(), chosen.helping()
-        name = self.program or default_program(model)
-        settings = options.program_settings(name, self.passages, self.sets)
-        program = load(name, index=self.index, where=self.where, helper_lm=helper, **settings)
-        options.tell_engine(name, str(model.model))
-        return Answering(self, name, program, model)
-
-
-@dataclass(frozen=True)
 class Answering:
-    """What was chosen, and the program that is loaded, by its name, and the language model that runs it."""
+    """The program that is loaded, by its name, the language model that runs it, and how it is asked."""
 
-    choice: Choice
     name: str
     program: "dspy.Module"
     model: "dspy.LM"
+    how: Mapping[str, Any]
 
     def ask(self, question: str) -> "Result":
         """Answer a question."""
         from polyqa.asking import ask
 
-        back, least = self.choice.ask_back, self.choice.min_confidence
-        result = ask(question, program=self.program, lm=self.model, ask_back=back, min_confidence=least)
-        return replace(result, program=self.name)
+        return replace(ask(question, program=self.program, lm=self.model, **self.how), program=self.name)
 
     def picked(self, question: str) -> Picked:
         """Return the demos that each call would be shown for a question."""
@@ -105,12 +75,6 @@ def ask_command(
             "--show-prompts", help="Also print every prompt and reply, and the demos (worked examples) in them."
         ),
     ] = False,
-    plot: Annotated[
-        Path | None,
-        options.more(
-            metavar="FILE", help="Draw what each step kept and dropped, and why, to a .png, .svg or .pdf file."
-        ),
-    ] = None,
     mlflow: options.Mlflow = None,
 ) -> None:
     """Answer a question: every reading, its evidence, one long answer with sources.
@@ -119,37 +83,39 @@ def ask_command(
     """
     from polyqa.tracing import traced
 
-    choice = Choice(program, index, where, passages, sets, models, min_confidence, ask_back)
+    def loaded() -> Answering:
+        from polyqa.loading import default_program, load
+
+        chosen = models.models()
+        model, helper = chosen.answering(), chosen.helping()
+        name = program or default_program(model)
+        settings = options.program_settings(name, passages, sets)
+        opened = load(name, index=index, where=where, helper_lm=helper, **settings)
+        options.tell_engine(name, str(model.model))
+        return Answering(name, opened, model, {"ask_back": ask_back, "min_confidence": min_confidence})
+
     with traced(mlflow):
         if question is None:
             from .session import answer_lines, converse
 
-            if plot is not None:
-                raise PolyqaError("--plot draws how one question was answered: give a question, too.")
             if sys.stdin.isatty() and not as_json:
                 if show_prompts:
                     raise PolyqaError("--show-prompts goes with a question; at the prompt, :why shows them.")
-                converse(choice)
+                converse(loaded())
                 return
             if isinstance(sys.stdin, TextIOWrapper):
                 sys.stdin.reconfigure(errors="surrogateescape")  # a line in another encoding fails alone
-            answering = choice.loaded()
+            answering = loaded()
             show = partial(_show, answering, as_json, show_prompts, json_lines=True)
             answer_lines(answering, sys.stdin, show, named=not as_json)
             return
         from polyqa.asking import check_question
 
         question = check_question(question)
-        answering = choice.loaded()
-        steps: list[Mapping[str, Any]] = []
-        with _told(answering, plot, steps):
-            result = answering.ask(question)
+        answering = loaded()
+        result = answering.ask(question)
         wanted = chosen(result) if result.asked_back and not as_json and sys.stdin.isatty() else result
         _show(answering, as_json, show_prompts, wanted)
-        if plot is not None:  # last: a place that cannot be written costs no answer
-            from polyqa.reports.why import plot_why
-
-            plot_why(result, steps, plot)
 
 
 def _show(
@@ -167,18 +133,6 @@ def _show(
         return
     prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
     show_json({**result.to_dict(), **(prompts if show_prompts else {})}, lines=json_lines)
-
-
-def _told(answering: Answering, plot: Path | None, steps: list[Mapping[str, Any]]) -> AbstractContextManager[Any]:
-    """Return a block in which ``steps`` gets those of an answer, if they are to be drawn."""
-    if plot is None:
-        return nullcontext()
-    from polyqa.lm.recorder import listening
-    from polyqa.reports.plots import check_format
-    from polyqa.watching import Watch
-
-    check_format(plot)  # before anything is asked
-    return listening(Watch(lambda _, step: steps.append(step)), answering.program)
 
 
 def chosen(result: "Result") -> "Result":

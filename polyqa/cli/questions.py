@@ -1,7 +1,8 @@
 """`polyqa questions …`: build and search the database of an index's generated questions."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,9 +14,6 @@ from .display import at_work, console, escaped, show_json, table
 from .errors import WITH_FAILURES
 from .help import Command
 from .terminal import say
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 questions_app = typer.Typer(help="Make questions from an index, and search them.", no_args_is_help=True)
 
@@ -92,54 +90,26 @@ def search_command(
     question: Annotated[str, typer.Argument(help="What to search for.")],
     index: _Index = "homonyms",
     questions: _Place = None,
-    by: Annotated[
-        str,
-        options.more(
-            metavar="NAME",
-            help="questions lists the nearest questions; max and count list passages, ranked by their best question or "
-            "by their number of questions.",
-        ),
-    ] = "questions",
-    ranking: Annotated[str, options.more(metavar="NAME", help="How questions are ranked: dense or bm25.")] = "dense",
-    k: Annotated[int, typer.Option("-k", metavar="N", min=1, max=1000, help="Number of questions or passages.")] = 10,
+    k: Annotated[int, typer.Option("-k", metavar="N", min=1, max=1000, help="Number of questions.")] = 10,
     as_json: options.Json = False,
 ) -> None:
-    """Search the questions, or find passages by their questions."""
+    """Search the questions: the nearest ones, with their answers and passages."""
     from polyqa.question_building import open_questions
-    from polyqa.questions import QuestionRetriever
 
-    if by not in ("questions", "max", "count"):
-        raise PolyqaError(f"--by is questions, max or count, not {by!r}.")
-    if ranking not in ("dense", "bm25"):
-        raise PolyqaError(f"--ranking is dense or bm25, not {ranking!r}.")
     if not question.strip():
         raise PolyqaError("The question is empty.")
-    opened, database = open_questions(index, questions)
-    found: list[Any] = (
-        database.search(question, k, ranking=ranking)  # type: ignore[arg-type]
-        if by == "questions"
-        else QuestionRetriever(database, opened, by=by, ranking=ranking).search(question, k)  # type: ignore[arg-type]
-    )
+    _, database = open_questions(index, questions)
+    found = database.search(question, k)
     if as_json:
         show_json([one.model_dump() for one in found])
         return
-    console().print(_questions(found) if by == "questions" else _passages(found))
-
-
-def _questions(found: list[Any]) -> "Table":
     columns = ("", "score", "question", "answers", "passages")
     rows = [
         (str(rank), f"{one.score:.3f}", escaped(one.question), *map(_listed, (one.answers, one.pids)))
         for rank, one in enumerate(found, 1)
     ]
-    return table(*columns, right=columns[:2], rows=rows)
+    console().print(table(*columns, right=columns[:2], rows=rows))
 
 
-def _passages(found: list[Any]) -> "Table":
-    columns = ("", "score", "passage", "title")
-    rows = [(str(rank), f"{one.score:.3f}", escaped(one.pid), escaped(one.title)) for rank, one in enumerate(found, 1)]
-    return table(*columns, right=columns[:2], rows=rows)
-
-
-def _listed(names: list[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return escaped(", ".join(dict.fromkeys(names)))

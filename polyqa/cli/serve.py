@@ -10,7 +10,6 @@ from polyqa.base.extras import needs
 from . import completion, options
 from .help import SET_BY_LM_SET
 from .terminal import say
-from .waiting import ready
 
 if TYPE_CHECKING:
     from polyqa.web.shelf import Shelf
@@ -35,8 +34,6 @@ _Programs = Annotated[
 ]
 _GUARD = "Who may ask"
 _WITHOUT = (*SET_BY_LM_SET, "prompt_lm")
-
-
 _OF_HTTP = ("host", "port", "token", "allow_host", "allow_origin", "at_once", "seconds")
 
 
@@ -122,19 +119,14 @@ def serve_command(
             from polyqa.web.mcp import run_mcp
 
             shelf = _shelf(models, indexes, programs)
-            ready()
+            say("polyqa serves ask and search on standard input and output.", err=True)
             run_mcp(shelf)
             return
         from polyqa.serving import guard_of, limits_of, serve
 
         guard = guard_of(host, token, tuple(allow_host or ()), tuple(allow_origin or ()))
         shelf = _shelf(models, indexes, programs)
-        serve(shelf, guard, limits_of(shelf.lm, at_once, seconds), host=host, port=port, say=_announce)
-
-
-def _announce(line: str) -> None:
-    ready()
-    say(line)
+        serve(shelf, guard, limits_of(shelf.lm, at_once, seconds), host=host, port=port, say=say)
 
 
 def _shelf(models: options.LanguageModels, indexes: list[str] | None, programs: list[str] | None) -> "Shelf":

@@ -3,8 +3,7 @@
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,24 +11,20 @@ import typer
 from polyqa.base.errors import PolyqaError
 
 from .answers import show_result, show_why
-from .ask import Answering, Choice, chosen
-from .completion import PROGRAM_NAMES
+from .ask import Answering, chosen
 from .errors import NOTHING_DONE, WITH_FAILURES, fail
 from .terminal import say
-from .waiting import ready, waiting
+from .waiting import waiting
 
 if TYPE_CHECKING:
     from polyqa.asking import Result
 
 _HELP = """\
 Each line is a question of its own: polyqa does not remember earlier ones.
-  2               the second reading of the last answer alone, at once
-  :why            how the last answer came about: demos, prompts, replies
-  :program NAME   another program (polyqa programs lists them)
-  :index NAME     another index (polyqa index info lists them)
-  :help           this list
-  :quit           leave (or Ctrl-D)"""
-_HISTORY = 1_000  # questions that are kept for the next session
+  2       the second reading of the last answer alone, at once
+  :why    how the last answer came about: demos, prompts, replies
+  :help   this list
+  :quit   leave (or Ctrl-D)"""
 
 
 def answer_lines(
@@ -59,44 +54,38 @@ def answer_lines(
         raise typer.Exit(NOTHING_DONE if failed == asked else WITH_FAILURES)
 
 
-def converse(choice: Choice) -> None:
+def converse(answering: Answering) -> None:
     """Answer what is typed at a prompt until the session is ended; see `_HELP` for what else a line may say."""
-    session = _Session(choice)
-    ready()
-    say(f"{session.answering}\nType a question; :help lists what else there is.\n")
-    with _history(), _ctrl_c_ends_only_the_line():
+    from polyqa.loading import warm_up
+
+    warm_up(answering.program, answering.model)
+    session = _Session(answering)
+    say(f"{answering}\nType a question; :help lists what else there is.\n")
+    with suppress(ImportError):  # Windows has none
+        import_module("readline")  # lets the arrow keys find earlier questions
+    with _ctrl_c_ends_only_the_line():
         while (line := _line()) is not None:
             if line.strip() and not session.do(" ".join(line.split())):
                 return
 
 
 class _Session:
-    """What a session has loaded, and its last answer."""
+    """What answers in a session, and its last answer."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, answering: Answering) -> None:
+        self.answering = answering
         self.last: Result | None = None
-        self.passages = choice.passages
-        self.load(choice)
-        self.asked = self.answering  # what gave the last answer
-
-    def load(self, choice: Choice) -> None:
-        """Load what is to answer from now on; if that fails, what answered before stays."""
-        from polyqa.loading import warm_up
-
-        self.answering = choice.loaded()
-        warm_up(self.answering.program, self.answering.model)
 
     def do(self, line: str) -> bool:
         """Do what a line says, and return whether the session goes on."""
         if line.lower() in ("exit", "quit", "help"):
             line = f":{line.lower()}"
-        command, _, value = line.partition(" ")
-        if command in (":quit", ":q", ":exit"):
+        if line in (":quit", ":q", ":exit"):
             return False
         try:
             with waiting():
                 if line.startswith(":"):
-                    self._do(command, value.strip())
+                    self._do(line)
                 else:
                     show_result(self._asked(line))
                     say()
@@ -117,22 +106,14 @@ class _Session:
                 raise PolyqaError(f"There is no reading {number}: the last answer has {many}.")
             return last.alone(number - 1)
         self.last = None
-        result = self.answering.ask(line)
-        self.last, self.asked = result, self.answering  # stays if Ctrl-C ends the choice
-        if result.asked_back:
-            self.last = chosen(result)
+        self.last = self.answering.ask(line)  # stays if Ctrl-C ends the choice
+        if self.last.asked_back:
+            self.last = chosen(self.last)
         return self.last
 
-    def _do(self, command: str, value: str) -> None:
-        if command in (":program", ":index"):
-            if value:
-                choice = self.answering.choice
-                choice = replace(choice, program=value) if command == ":program" else replace(choice, index=value)
-                plain = choice.program is None or choice.program in PROGRAM_NAMES  # compiled ones have their own number
-                self.load(replace(choice, passages=self.passages if plain else None))
-            say(str(self.answering))
-        elif command == ":why" and self.last is not None:
-            show_why(self.last, self.asked.picked(self.last.question))
+    def _do(self, command: str) -> None:
+        if command == ":why" and self.last is not None:
+            show_why(self.last, self.answering.picked(self.last.question))
         elif command == ":why":
             say("No answer yet: ask a question first.")
         else:
@@ -159,25 +140,3 @@ def _ctrl_c_ends_only_the_line() -> Iterator[None]:
     finally:
         if before is not None:
             signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _history() -> Iterator[None]:
-    """Let the arrow keys find earlier questions, those of earlier sessions too."""
-    try:
-        import readline
-    except ImportError:  # Windows has none
-        yield
-        return
-    from polyqa.base.folders import user_folder
-
-    file: Path = user_folder() / "questions.history"
-    with suppress(OSError):
-        readline.read_history_file(file)
-    try:
-        yield
-    finally:
-        readline.set_history_length(_HISTORY)
-        with suppress(OSError):  # a question needs no place to write to
-            file.parent.mkdir(parents=True, exist_ok=True)
-            readline.write_history_file(file)

@@ -66,8 +66,7 @@ def test_recipes_are_told_whole(narrow: Printed) -> None:
 def test_answers_are_told_whole(narrow: Printed, program: str) -> None:
     out = narrow("ask", "When did Titanic come out?", "--program", program)
     check(out)
-    assert re.search(r"(^|· )\d+ calls( ·|$)", out, re.M)
-    assert re.search(r"(^|· )\d+\.\d s$", out, re.M)
+    assert re.search(r" · \d+ calls · .* · \d+\.\d s$", " ".join(out.split()))
 
 
 def test_runs_are_shown_in_parts_that_fit(narrow: Printed, runs: list[Path]) -> None:

@@ -14,7 +14,7 @@ from polyqa.base.extras import missing, needs
     ("package", "extra", "words"),
     [
         ("lancedb", "questions", "questions build --index homonyms"),
-        ("matplotlib", "plots", "ask Who? --plot why.svg"),
+        ("matplotlib", "plots", "table {runs}/poor --plot figure.svg"),
         ("ray", "ray", "answer questions.jsonl --out answers.jsonl --engine ray"),
         ("mlflow", "mlflow", "ask Who? --mlflow http://127.0.0.1:1"),
         ("fastapi", "serve", "serve"),
@@ -24,13 +24,13 @@ from polyqa.base.extras import missing, needs
     ],
 )
 def test_the_line_names_the_extra(
-    package: str, extra: str, words: str, refused: Refused, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    package: str, extra: str, words: str, refused: Refused, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("questions.jsonl").write_text('{"id": "1", "question": "Who?"}\n')
     Path("m.gguf").write_bytes(b"GGUF")
     monkeypatch.setitem(sys.modules, package, None)
-    line = refused(*words.split())
+    line = refused(*words.format(runs=runs).split())
     assert f"needs {package}, which is not installed: pip install 'polyqa[{extra}]'" in line
     assert not list(tmp_path.glob("*answers*")), "nothing is begun"
 

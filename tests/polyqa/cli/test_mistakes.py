@@ -43,8 +43,6 @@ MISTAKES = [
     ("index build twice.jsonl --name made --overlap 9", "add --split-long"),
     ("index info homonyms --questions /nowhere", "polyqa questions build"),
     ("questions build --overwrite --engine spark", "local or ray"),
-    ("questions search When? --by mean", "--by is questions, max or count"),
-    ("questions search When? --ranking sparse", "--ranking is dense or bm25"),
     # Programs and their settings.
     ("ask Who? --program oracle", "closed-book, query-refinement, rac"),
     ("evaluate --program oracle --judge none", "closed-book, query-refinement, rac"),
@@ -101,7 +99,6 @@ MISTAKES = [
     (f"serve --lm openai/m@{NOWHERE} --lm-set timeout=long", "--timeout is a number, not 'long'."),
     ("serve --allow-origin '*'", "is no origin"),
     ("serve --mcp --port 1 --token 1234567890123456", "standard input and output only: leave out --port, --token"),
-    ("ask --plot why.png", "give a question, too"),
     ("answer asked.txt --out made.jsonl --address auto", "--address is for a Ray cluster: add --engine ray"),
     ("answer asked.txt --out made.jsonl --workers 8", "--workers is for a Ray cluster: add --engine ray"),
     # Questions, runs, judges and readers.

@@ -29,14 +29,8 @@ def test_search_prints_questions_and_passages(built: Path, printed: Printed, ref
     out = printed("questions", "search", "Who designed the lighthouse?", "--index", "six", "-k", "3")
     assert out.splitlines()[0].split() == ["score", "question", "answers", "passages"]
     assert len(out.splitlines()) == 4
-    for by in ("max", "count"):
-        for ranking in ("dense", "bm25"):
-            words = ("--index", "six", "--by", by, "--ranking", ranking, "--json")
-            found = json.loads(printed("questions", "search", "When was the lighthouse built?", *words))
-            assert {one["pid"] for one in found} <= {one.pid for one in ColBERTIndex("six").passages}
-            scores = [one["score"] for one in found]
-            assert scores == sorted(scores, reverse=True)
-            assert found
+    found = json.loads(printed("questions", "search", "When was the lighthouse built?", "--index", "six", "--json"))
+    assert {pid for one in found for pid in one["pids"]} <= {one.pid for one in ColBERTIndex("six").passages}
 
 
 def test_info_says_how_it_was_made(built: Path, printed: Printed) -> None:

@@ -12,7 +12,6 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 import pytest
 
-from polyqa.cli import waiting as module
 from polyqa.cli.terminal import say
 from polyqa.cli.waiting import AFTER, waiting
 
@@ -49,26 +48,16 @@ def until(seen: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_the_line_comes_and_goes(terminal: Terminal) -> None:
+@pytest.mark.parametrize("err", [False, True])
+def test_the_line_comes_and_goes(terminal: Terminal, err: bool) -> None:
     with waiting_at(terminal):
         until(lambda: terminal.drawn() > 1)
-        say("the answer")
+        say("the answer", err=err)
         after = terminal.drawn()
         time.sleep(2 * AFTER)
         print("and more")
     assert terminal.drawn() == after, "it does not come between the parts of a result"
     assert terminal.shown() == "the answer\nand more\n"
-
-
-def test_it_comes_again_after_a_warning_and_not_beside_a_bar(terminal: Terminal) -> None:
-    with waiting_at(terminal):
-        say("polyqa: warning: odd", err=True)
-        until(lambda: terminal.drawn() > 0)
-        print("\x1b[1m██", end="", file=sys.stderr)
-        after = terminal.drawn()
-        time.sleep(2 * AFTER)
-    assert terminal.drawn() == after
-    assert terminal.shown() == "polyqa: warning: odd\n\x1b[1m██"
 
 
 def fail(terminal: Terminal) -> None:
@@ -87,18 +76,6 @@ def test_a_quick_command_shows_none(terminal: Terminal) -> None:
     with waiting_at(terminal):
         print("1.0")
     assert terminal.getvalue() == "1.0\n"
-
-
-def test_elsewhere_one_line_comes_when_it_takes_long(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with waiting():
-        pass
-    monkeypatch.setattr(module, "AFTER_ELSEWHERE", 0.05)
-    with waiting():
-        time.sleep(0.3)
-        print("the answer")
-    assert capsys.readouterr() == ("the answer\n", "at work for 0 s …\n")
 
 
 def test_on_a_real_terminal_it_comes_before_anything_is_loaded() -> None:
