@@ -32,11 +32,9 @@ def compatible_router(service: Service) -> APIRouter:
 
     @router.get("/v1/models", tags=["OpenAI"])
     async def models() -> dict[str, Any]:
-        """List the models: `polyqa` (the server's default), and the programs."""
-        listed = [
-            {"id": name, "object": "model", "created": 0, "owned_by": "polyqa"}
-            for name in (MODEL, *service.shelf.programs)
-        ]
+        """List the models: `polyqa` (the server's default), that over each index, and the programs."""
+        names = [MODEL, *(f"{MODEL}/{index}" for index in service.shelf.indexes), *service.shelf.programs]
+        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "polyqa"} for name in names]
         return {"object": "list", "data": listed}
 
     @router.post("/v1/chat/completions", tags=["OpenAI"])

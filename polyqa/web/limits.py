@@ -26,7 +26,7 @@ class WebLimits:
     seconds
         How long a question may take, its wait not counted.
     body
-        Bytes of a request.
+        Bytes of a request; a chat client sends the whole conversation.
     body_seconds
         How long a request may take to arrive.
     """
@@ -34,7 +34,7 @@ class WebLimits:
     at_once: int = 2
     queue: int = 64
     seconds: float = 120.0
-    body: int = 64_000
+    body: int = 1_000_000
     body_seconds: float = 10.0
 
 

@@ -135,7 +135,7 @@ def test_a_question_that_gives_orders_is_a_question(client: httpx.Client) -> Non
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["by its length", "in chunks"])
 def test_a_huge_body_is_refused(web: Web, chunked: bool) -> None:
-    body = b'{"question": "' + b"x" * 100_000 + b'"}'
+    body = b'{"question": "' + b"x" * 1_000_000 + b'"}'
     content = (body[at : at + 1_000] for at in range(0, len(body), 1_000)) if chunked else body
     response = httpx.post(f"{web.base}/ask", content=content, headers={"content-type": "application/json"})
     assert (response.status_code, response.json()["error"]["kind"]) == (413, "too_large")

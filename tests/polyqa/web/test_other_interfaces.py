@@ -27,7 +27,7 @@ def chat(web: Web) -> openai.OpenAI:
     return openai.OpenAI(base_url=f"{web.base}/v1", api_key="none", max_retries=0)
 
 
-@pytest.mark.parametrize("model", ["polyqa", "rac", "rac/films"])
+@pytest.mark.parametrize("model", ["polyqa", "polyqa/films", "rac/films"])
 def test_a_chat_client_gets_an_answer_with_its_sources(chat: openai.OpenAI, model: str) -> None:
     with chat:
         made = chat.chat.completions.create(model=model, messages=ASKED)
@@ -76,8 +76,7 @@ def test_a_chat_client_is_told_which_word_was_read_otherwise(chat: openai.OpenAI
 def test_the_last_question_counts_and_parts_are_joined(chat: openai.OpenAI) -> None:
     parts: Any = [{"type": "text", "text": "When did"}, {"type": "text", "text": "Solaris come out?"}]
     told: Any = [
-        {"role": "user", "content": "Who are you?"},
-        {"role": "assistant", "content": "polyqa"},
+        *[{"role": "user", "content": "Who are you?"}, {"role": "assistant", "content": "polyqa " * 500}] * 50,
         {"role": "user", "content": parts},
     ]
     with chat:
@@ -104,9 +103,9 @@ def test_a_chat_client_is_told_what_is_wrong(
                 chat.chat.completions.create(**asked, stream=stream)
 
 
-def test_a_chat_client_lists_the_programs(chat: openai.OpenAI) -> None:
+def test_a_chat_client_lists_indexes_and_programs(chat: openai.OpenAI) -> None:
     with chat:
-        assert [model.id for model in chat.models.list()] == ["polyqa", "rac", "diva", "toc"]
+        assert [model.id for model in chat.models.list()] == ["polyqa", "polyqa/films", "rac", "diva", "toc"]
 
 
 @pytest.mark.parametrize("post_requests", [False, True])
