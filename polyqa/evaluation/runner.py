@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.ledger import exporting, open_ledger
-from polyqa.base.values import Passage, json_data, pop_sources, pop_told
+from polyqa.base.values import Passage, json_data, pop_sources, told_by
 from polyqa.base.work import Failure, work_through
 from polyqa.lm.recorder import Recorder, recording
 from polyqa.lm.reply_cache import bound_cache
@@ -118,7 +118,7 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
     try:
         with recording(lm) as recorder:
             prediction = program(question=question.question)
-        output, extra = _output(prediction)
+        output, extra = _output(prediction, type(program).__name__)
     except Exception as error:
         failure = Failure.of(error, recorder.calls[-1].reply if recorder.calls else "")
     try:
@@ -144,10 +144,9 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
 _PASSAGES = TypeAdapter(tuple[Passage, ...])
 
 
-def _output(prediction: dspy.Prediction) -> tuple[Output, dict[str, Any]]:
+def _output(prediction: Any, name: str) -> tuple[Output, dict[str, Any]]:
     """Return what is scored, and what else a program reports."""
-    fields = dict(prediction.items())
-    answer, readings, passages = pop_told(fields)
+    fields, answer, readings, passages = told_by(prediction, name)
     output = Output(
         answer=answer.encode("utf-8", errors="replace").decode(),  # readers cannot read half a character
         interpretations=readings,

@@ -152,11 +152,16 @@ def test_what_else_a_program_reports_is_kept_as_json(answer: Answer, folder: Pat
     assert read_records(folder / PREDICTIONS)[0].passages == one.passages
 
 
-@pytest.mark.parametrize("nothing", [dspy.Prediction(), dspy.Prediction(answer=None, interpretations=None)])
-def test_a_program_that_says_nothing_gave_an_empty_answer(nothing: dspy.Prediction, answer: Answer) -> None:
-    (one,) = answer(lambda question: nothing, questions(1)).records
+def test_a_program_that_says_nothing_gave_an_empty_answer(answer: Answer) -> None:
+    (one,) = answer(lambda question: dspy.Prediction(answer=None, interpretations=None), questions(1)).records
     assert (one.answer, one.interpretations, one.error) == ("", (), None)
     assert one.scores["disambig_f1"] == 0.0
+
+
+def test_an_answer_under_another_name_is_a_failure_not_an_empty_answer(answer: Answer) -> None:
+    (one,) = answer(lambda question: dspy.Prediction(reasoning="so", response="blue"), questions(1)).records
+    assert one.error is not None
+    assert one.error.message.endswith("has to give a dspy.Prediction with an answer; it gave reasoning, response.")
 
 
 def test_what_replies_took_is_kept_and_one_that_ends_inside_an_emoji_does_not_stop_the_run(
