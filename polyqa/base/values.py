@@ -180,9 +180,7 @@ class Sources(BaseModel):
 _INTERPRETATIONS, _PASSAGES = TypeAdapter(tuple[Interpretation, ...]), TypeAdapter(tuple[Passage, ...])
 
 
-def told_by(
-    prediction: Any, name: str
-) -> tuple[dict[str, Any], str, tuple[Interpretation, ...], tuple[Passage, ...]]:
+def told_by(prediction: Any, name: str) -> tuple[dict[str, Any], str, tuple[Interpretation, ...], tuple[Passage, ...]]:
     """Return the other fields of what a program gave, its answer, its readings and its passages.
 
     A program of a user's own may give no readings or passages.

@@ -1,6 +1,6 @@
 """Runs a program over questions: every result is kept as it ends, and a run that was stopped goes on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,14 @@ from .records import Record
 from .runs import LEDGER, PREDICTIONS, SETTINGS, Run, read_identity, read_records, write_summary
 from .scoring import JudgeError, Output, Scorer
 
+Answer = Callable[[Question], Record] | Callable[[Question], Awaitable[Record]]
+"""Answers and scores a question, as `answer_one` does, here or on a cluster; see `polyqa.base.work.work_through`."""
 _NOTHING: tuple[Output, dict[str, Any]] = (Output(""), {})
 _ELSEWHERE = "Choose another name, or delete the folder."
 
 
 def run_answers(
-    answer: Callable[[Question], Record],
+    answer: Answer,
     questions: Sequence[Question],
     *,
     folder: str | Path,
@@ -39,7 +41,7 @@ def run_answers(
     Parameters
     ----------
     answer
-        Answers and scores a question, as `answer_one` does, here or on a cluster; called from several threads at once.
+        See `Answer`.
     questions
         With distinct ids.
     folder
@@ -122,11 +124,11 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
     except Exception as error:
         failure = Failure.of(error, recorder.calls[-1].reply if recorder.calls else "")
     try:
-        scores = scorer.score([question], [output])[0]
+        scores = scorer.score(question, output)
     except JudgeError as error:
         failure = Failure.of(error)
         output, extra = _NOTHING
-        scores = scorer.score([question], [output])[0]
+        scores = scorer.score(question, output)
     return Record.of(
         question,
         output,

@@ -66,17 +66,12 @@ class Scorer:
         self.judge = judge
         self.alce = alce
 
-    def score(self, questions: Sequence[Question], outputs: Sequence[Output]) -> list[dict[str, float]]:
-        """Return the scores of each output, by name; a score that a question does not allow is absent.
-
-        Parameters
-        ----------
-        questions, outputs
-            Of the same length and order; the reader reads all of them in batches.
+    def score(self, question: Question, output: Output) -> dict[str, float]:
+        """Return the scores of an output, by name; a score that the question does not allow is absent.
 
         Returns
         -------
-        list of dict
+        dict
             ``disambig_f1``, ``str_em`` in [0, 1] and ``length``; ``rouge_l`` with reference answers; ``f1_answer``,
             ``answer_f1``, ``readings`` from the interpretations; ``edit_f1`` if every annotator has several readings;
             ``exact_match`` (of the first interpretation's answer, or of the answer if there is none) if the question is
@@ -91,15 +86,16 @@ class Scorer:
         JudgeError
             If the judge fails.
         """
-        every = []
-        for scores in self.score_each(questions, outputs):
-            if isinstance(scores, JudgeError):
-                raise scores
-            every.append(scores)
-        return every
+        (scores,) = self.score_each([question], [output])
+        if isinstance(scores, JudgeError):
+            raise scores
+        return scores
 
     def score_each(self, questions: Sequence[Question], outputs: Sequence[Output]) -> Iterator[Scored]:
-        """Yield what `score` returns, and where the judge fails its error: the other outputs have their scores."""
+        """Yield what `score` returns, and where the judge fails its error: the other outputs have their scores.
+
+        Questions and outputs are of the same length and order; the reader reads all of them in batches.
+        """
         long_form = iter(self._long_form(questions, outputs))
         for question, output in zip(questions, outputs, strict=True):
             scores = _by_name(next(long_form)) if output.answer is not None else {}

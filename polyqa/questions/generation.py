@@ -7,7 +7,7 @@ model fills. What was made of each passage is kept in a journal, a ledger (`poly
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -43,7 +43,7 @@ def generate_questions(
     settings: QuestionSettings = QuestionSettings(),
     threads: int = 8,
     step: Callable[[], None] = lambda: None,
-    elsewhere: AbstractContextManager[Callable[[Passage], dict[str, Any]]] | None = None,
+    elsewhere: AbstractContextManager[Callable[[Passage], Awaitable[dict[str, Any]]]] | None = None,
 ) -> Generation:
     """Make questions from passages; a generation that was killed goes on.
 
