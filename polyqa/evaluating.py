@@ -156,7 +156,9 @@ def run_name(
     helper_lm: str | None = None,
 ) -> str:
     """Return what the folder of a run is called: program, questions, language models and demos."""
-    parts = [program, as_questions(questions).short]
+    asked = as_questions(questions)
+    # A sample, or another split, has a folder of its own: the first try on a few questions is in nobody's way.
+    parts = [program, asked.short, *(str(part) for part in (asked.split, asked.limit) if part)]
     if lm != MODEL_NAME:
         parts.append(split_address(lm)[0])
     if helper_lm is not None:
