@@ -55,8 +55,8 @@ PUBLIC: dict[str, tuple[str, str, str, list[tuple[str, str, list[tuple[str, ...]
     ),
     "MuSiQue": (
         "musique_ans_v1.0_dev.jsonl",
-        '{"id": "2hop__1", "question": "Who?", "answer": "Rowan", "answer_aliases": ["Earl Rowan"], "answerable": true, '
-        '"paragraphs": [{"idx": 0, "title": "A", "paragraph_text": "b", "is_supporting": true}]}\n',
+        '{"id": "2hop__1", "question": "Who?", "answer": "Rowan", "answer_aliases": ["Earl Rowan"], '
+        '"answerable": true, "paragraphs": [{"idx": 0, "title": "A", "paragraph_text": "b", "is_supporting": true}]}\n',
         "read as questions with an answer: 1 question, 2.0 aliases each",
         [("2hop__1", "Who?", [("Rowan", "Earl Rowan")])],
     ),
