@@ -138,17 +138,12 @@ def _breakdowns(comparison: Comparison) -> dict[str, Mapping[str, Difference]]:
 
 
 def _differences(head: str, differences: Mapping[str, Difference]) -> str:
-    rows = [
-        [name, str(d.n), f"{d.a:.1f}", f"{d.b:.1f}", str(d), p_text(d.p), record_text(d)]
-        for name, d in differences.items()
-    ]
+    rows = []
+    for name, d in differences.items():
+        counts = (d.wins, d.ties, d.losses)  # all 0 for what is neither better nor worse
+        record = " / ".join(map(str, counts)) if any(counts) else "–"
+        rows.append([name, str(d.n), f"{d.a:.1f}", f"{d.b:.1f}", str(d), p_text(d.p), record])
     return markdown_table([head, "n", "A", "B", "difference", "p", "win / tie / loss"], rows)
-
-
-def record_text(difference: Difference) -> str:
-    """Return how many questions were won, tied and lost; a dash for what is neither better nor worse."""
-    counts = (difference.wins, difference.ties, difference.losses)
-    return " / ".join(map(str, counts)) if any(counts) else "–"
 
 
 def estimate_text(name: str, value: Estimate | None) -> str:
