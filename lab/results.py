@@ -15,6 +15,7 @@ from rich.progress import track
 from polyqa.artifacts.card import Figure
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
+from polyqa.base.values import json_data
 from polyqa.evaluation.comparison import difference_in
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.runs import PREDICTIONS, Run, open_run, summarize
@@ -256,7 +257,7 @@ def _summary(run: Run, settings: RunIdentity, against: Run | None) -> Summary:
 
 def rounded(value: Estimate | Difference) -> dict[str, Any]:
     """Return a value as JSON data of few digits."""
-    return {name: round(one, _DIGITS) if isinstance(one, float) else one for name, one in value.to_dict().items()}
+    return {name: round(one, _DIGITS) if isinstance(one, float) else one for name, one in json_data(value).items()}
 
 
 def _command(settings: RunIdentity) -> str:

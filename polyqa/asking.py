@@ -9,12 +9,11 @@ from typing import Any
 
 import anyio.to_thread
 import dspy
-from pydantic import ValidationError
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
 from polyqa.base.text import SURROGATE, counted, in_paragraphs
-from polyqa.base.values import Coverage, Interpretation, Passage, Sources, json_data, pop_sources, pop_told
+from polyqa.base.values import Coverage, Interpretation, Passage, Sources, json_data, pop_sources, told_by
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine
 from polyqa.extractive.answer_kinds import asks_yes_or_no
@@ -372,20 +371,11 @@ def result_of(
 ) -> Result:
     """Return what a program gave for a question, how sure that is, and what it took; the prediction stays as it is.
 
-    A `PolyqaError` says that it is no prediction with an ``answer``.
+    Errors as of `told_by`.
     """
-    if not isinstance(prediction, dspy.Prediction) or "answer" not in prediction:
-        had = ", ".join(prediction.keys()) if isinstance(prediction, dspy.Prediction) else type(prediction).__name__
-        raise PolyqaError(f"{name} has to give a dspy.Prediction with an answer; it gave {had or 'an empty one'}.")
-    fields = dict(prediction.items())
+    fields, answer, readings, passages = told_by(prediction, name)
     assigned = own_lms(program)
-    told = _told_confidence(fields)
-    try:
-        answer, readings, passages = pop_told(fields)
-    except ValidationError as error:
-        what = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        said = f"{what['loc']}: {what['msg']}"
-        raise PolyqaError(f"What {name} gives as readings or passages is none: {said}.") from error
+    told = _told_confidence(fields, len(readings))
     return _weighed(
         Result(
             question=read.question,
@@ -412,10 +402,10 @@ def result_of(
     )
 
 
-def _told_confidence(fields: dict[str, Any]) -> list[float] | None:
+def _told_confidence(fields: dict[str, Any], readings: int) -> list[float] | None:
     """Take from a prediction how sure the program is of each reading; another ``confidence`` is left in it."""
     told = fields.get("confidence")
-    if not isinstance(told, list | tuple) or len(told) != len(fields.get("interpretations") or ()):
+    if not isinstance(told, list | tuple) or len(told) != readings:
         return None
     certain = all(isinstance(sure, int | float) and 0 <= sure <= 1 for sure in told)
     return list(fields.pop("confidence")) if certain else None

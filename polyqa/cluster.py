@@ -86,27 +86,23 @@ class Workers(Generic[Item, Result]):
     def __init__(self, actors: Sequence[Any]) -> None:
         self.actors = actors
         self._busy: Counter[int] = Counter()
-        self._lock = threading.Lock()
 
     async def call(self, item: Item) -> Result:
-        """Have the least busy worker work on an item; a `PolyqaError` if worker after worker is lost over it."""
+        """Have the least busy worker work on an item; a `PolyqaError` if worker after worker is lost over it.
+
+        All calls are of one event loop.
+        """
         import ray
 
-        with self._lock:
-            number = min(range(len(self.actors)), key=lambda at: self._busy[at])
-            self._busy[number] += 1
+        number = min(range(len(self.actors)), key=lambda at: self._busy[at])
+        self._busy[number] += 1
         try:
             result: Result = await self.actors[number].call.remote(item)
             return result
         except ray.exceptions.RayActorError as error:
             raise PolyqaError(f"Workers of the cluster are lost one after the other: {_last_line(error)}") from error
         finally:
-            with self._lock:
-                self._busy[number] -= 1
-
-    def wait(self, item: Item) -> Result:
-        """Do as `call`, and wait for the result in this thread."""
-        return asyncio.run(self.call(item))
+            self._busy[number] -= 1
 
     def map(self, items: Iterable[Item]) -> Iterator[Result]:
         """Work on items, one at a time in each worker; yield the results as they come, in any order.

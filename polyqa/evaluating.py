@@ -15,7 +15,7 @@ from polyqa.base.text import counted
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.records import Record
-from polyqa.evaluation.runner import answer_one, run_answers
+from polyqa.evaluation.runner import Answer, answer_one, run_answers
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.scoring import Scorer
 from polyqa.extractive import MODEL_NAME
@@ -110,13 +110,13 @@ def evaluate(
     own = question_set.own_documents
     for question in asked if own else ():
         over_own_documents(ready, question)  # what lacks should cost no call
-    answer: Callable[[Question], Record] = partial(_answer, ready, lm=model, scorer=scorer, own_documents=own)
+    answer: Answer = partial(_answer, ready, lm=model, scorer=scorer, own_documents=own)
     with job("evaluate", place.name) as report, ExitStack() as running:
         report.add(parameters=identity.model_dump())
         if ray is not None:
             named = for_workers(program, settings, models, ray.workers)
             workers = running.enter_context(on_ray(partial(make_answer, *named, alce, own), ray, at_once=each))
-            answer = workers.wait
+            answer = workers.call
         threads = each * (ray.workers if ray else 1)
         run = run_answers(answer, asked, folder=place, identity=identity, threads=threads)
         report.add(figures=figures_of(run), files=run.path)
@@ -156,7 +156,9 @@ def run_name(
     helper_lm: str | None = None,
 ) -> str:
     """Return what the folder of a run is called: program, questions, language models and demos."""
-    parts = [program, as_questions(questions).short]
+    asked = as_questions(questions)
+    # A sample, or another split, has a folder of its own: the first try on a few questions is in nobody's way.
+    parts = [program, asked.short, *(str(part) for part in (asked.split, asked.limit) if part)]
     if lm != MODEL_NAME:
         parts.append(split_address(lm)[0])
     if helper_lm is not None:

@@ -1,6 +1,6 @@
 """Databases of generated questions by names: index, language model, reader."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -79,10 +79,10 @@ def build_questions(
 @contextmanager
 def reading_on_ray(
     models: Models, settings: QuestionSettings, ray: Ray, *, at_once: int
-) -> Iterator[Callable[[Passage], dict[str, Any]]]:
+) -> Iterator[Callable[[Passage], Awaitable[dict[str, Any]]]]:
     """Give what makes the questions of a passage on a cluster; see `polyqa.questions.generation.read_passage`."""
     with on_ray(partial(make_reading, models, settings), ray, at_once=at_once) as workers:
-        yield workers.wait
+        yield workers.call
 
 
 def make_reading(models: Models, settings: QuestionSettings) -> Callable[[Passage], dict[str, Any]]:

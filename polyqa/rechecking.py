@@ -16,6 +16,7 @@ from polyqa.artifacts.store import SCORES, Artifact, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.base.ledger import differences
 from polyqa.base.text import counted
+from polyqa.base.values import json_data
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.loading import questions_fingerprint
@@ -117,9 +118,9 @@ class Rechecked:
             "on": self.on,
             "metric": self.metric,
             "then": self.then.model_dump(),
-            "now": self.now.to_dict(),
-            "change": self.change and self.change.to_dict(),
-            "gain": self.gain and self.gain.to_dict(),
+            "now": json_data(self.now),
+            "change": json_data(self.change),
+            "gain": json_data(self.gain),
             "changed": self.changed,
             "failed": self.run.failed,
         }

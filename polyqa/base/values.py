@@ -10,10 +10,13 @@ from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
     TypeAdapter,
+    ValidationError,
     field_validator,
     model_serializer,
 )
 from pydantic_core import to_jsonable_python
+
+from .errors import PolyqaError
 
 MetadataValue = str | int | float | bool
 """What a field of a passage's metadata may hold."""
@@ -177,14 +180,34 @@ class Sources(BaseModel):
 _INTERPRETATIONS, _PASSAGES = TypeAdapter(tuple[Interpretation, ...]), TypeAdapter(tuple[Passage, ...])
 
 
-def pop_told(fields: dict[str, Any]) -> tuple[str, tuple[Interpretation, ...], tuple[Passage, ...]]:
-    """Take answer, readings and passages out of a prediction's fields; one of a user's own may lack some.
+def told_by(prediction: Any, name: str) -> tuple[dict[str, Any], str, tuple[Interpretation, ...], tuple[Passage, ...]]:
+    """Return the other fields of what a program gave, its answer, its readings and its passages.
 
-    pydantic's ``ValidationError`` says what is none.
+    A program of a user's own may give no readings or passages.
+
+    Parameters
+    ----------
+    name
+        The program's, for the message.
+
+    Raises
+    ------
+    PolyqaError
+        If it has no ``answer``, or what it gives as readings or passages is none.
     """
-    answer = str(fields.pop("answer", None) or "")
-    readings = _INTERPRETATIONS.validate_python(fields.pop("interpretations", None) or ())
-    return answer, readings, _PASSAGES.validate_python(fields.pop("passages", None) or ())
+    fields = dict(prediction.items()) if hasattr(prediction, "items") else {}
+    if "answer" not in fields:
+        had = ", ".join(fields) or type(prediction).__name__
+        raise PolyqaError(f"{name} has to give a dspy.Prediction with an answer; it gave {had}.")
+    answer = str(fields.pop("answer") or "")
+    try:
+        readings = _INTERPRETATIONS.validate_python(fields.pop("interpretations", None) or ())
+        passages = _PASSAGES.validate_python(fields.pop("passages", None) or ())
+    except ValidationError as error:
+        what = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        said = f"{what['loc']}: {what['msg']}"
+        raise PolyqaError(f"What {name} gives as readings or passages is none: {said}.") from error
+    return fields, answer, readings, passages
 
 
 def pop_sources(fields: dict[str, Any]) -> tuple[Sources, ...]:

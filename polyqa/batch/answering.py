@@ -262,12 +262,7 @@ def answer_many(
     here = Answerer(make(), lm, label, min_confidence)
     limits = limits_of(here.program)
     price, limit = _price(lm, here.program), CallLimit(batch.max_calls, limits.calls if limits else 1)
-    named = str(source) if isinstance(source, (str, Path)) else ""
-    if isinstance(questions, Questions) and questions.split:
-        named += f"@{questions.split}"
-    identity = RunIdentity.of(
-        here.program, lm, name=label, index=index_of(here.program), questions=named, min_confidence=min_confidence
-    )
+    identity = RunIdentity.of(here.program, lm, name=label, index=index_of(here.program), min_confidence=min_confidence)
     with ExitStack() as opened:
         ledger, outcomes = opened.enter_context(_opened(path, asked, identity, batch))
         asked_ids = {one.id: None for one in asked}
@@ -345,9 +340,9 @@ def _opened(
             path.unlink(missing_ok=True)
             written.unlink(missing_ok=True)
             remove_ledger(store)
-        before = _check(path, written, identity)
+        _check(path, written, identity)
         lines = {line["id"]: line for line in read_lines(path, _line)}
-        with open_ledger(store, identity.model_copy(update={"questions": ""}).model_dump()) as ledger:
+        with open_ledger(store, identity.model_dump()) as ledger:
             latest = dict(ledger)
             known = {line["question"] for line in latest.values()}  # after a kill the file may have them by older ids
             lines = {id: line for id, line in lines.items() if line["question"] not in known} | latest
@@ -357,9 +352,8 @@ def _opened(
             if others and not batch.merge:
                 example = lines[next(iter(others))]["question"]
                 raise PolyqaError(
-                    f"{path} holds {counted(len(others), 'answer')} of {before or 'other questions'} to questions that "
-                    f"{identity.questions or 'the questions given now'} does not have, such as {example!r:.100}. "
-                    "Choose another file, keep them in it (--merge), or start over (--overwrite)."
+                    f"{path} holds {counted(len(others), 'answer')} to questions that are not asked now, such as "
+                    f"{example!r:.100}. Choose another file, keep them in it (--merge), or start over (--overwrite)."
                 )
             outcomes = {id: Outcome.of(lines[id]) for id in lines if id in questions or id in others}
             ledger.replace({id: lines[id] for id in outcomes})
@@ -409,20 +403,19 @@ def _line(data: bytes) -> dict[str, Any]:
     return line
 
 
-def _check(path: Path, written: Path, identity: RunIdentity) -> str:
-    """Check that a file of answers was begun with the same, or begin it; return where its questions came from."""
+def _check(path: Path, written: Path, identity: RunIdentity) -> None:
+    """Check that a file of answers was begun with the same, or begin it."""
     if not written.exists():
         if path.exists():
             raise PolyqaError(f"{path} is there already, and {written.name} is not. {_ELSEWHERE}")
         write_atomically(written, identity.model_dump_json(indent=2, exclude_defaults=True) + "\n")
-        return ""
+        return
     try:
         earlier = RunIdentity.model_validate_json(written.read_bytes())
     except ValueError as error:
         raise PolyqaError(f"{written} is damaged ({error}). {_ELSEWHERE}") from error
-    if changed := identity.changed_since(earlier.model_copy(update={"questions": identity.questions})):
+    if changed := identity.changed_since(earlier.model_copy(update={"questions": ""})):  # earlier versions named them
         raise PolyqaError(f"{path} was begun with something else: {changed}. {_ELSEWHERE}")
-    return earlier.questions
 
 
 def _price(lm: dspy.LM, program: dspy.Module) -> Price | None:

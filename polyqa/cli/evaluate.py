@@ -35,7 +35,9 @@ def evaluate_command(
     context: typer.Context,
     answers: Annotated[
         Path | None,
-        typer.Argument(help="Answers of another system to score, JSON or JSON lines by question id: nothing is run."),
+        typer.Argument(
+            help="Answers of another system to score, by question id (.jsonl, .json, .csv, …): nothing is run."
+        ),
     ] = None,
     program: options.Program = None,
     questions: options.MaybeAsked = None,

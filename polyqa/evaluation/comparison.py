@@ -1,7 +1,8 @@
 """Compares two runs question by question."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
 from polyqa.base.text import counted
+from polyqa.base.values import json_data
 from polyqa.evaluation.statistics import Difference, Scores, compare
 
 from .columns import COLUMNS
@@ -62,19 +64,13 @@ class Comparison:
 
         return comparison_tables(self)
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: all metrics, the breakdowns, and what to be careful about."""
-        from .tables import comparison_html
-
-        return comparison_html(self)
+    def _repr_markdown_(self) -> str:
+        """Return what a notebook shows."""
+        return escape(self.to_markdown(), quote=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the comparison as JSON data."""
-        tables = {
-            name: {key: difference.to_dict() for key, difference in getattr(self, name).items()}
-            for name in ("metrics", "by_ambiguity", "by_readings")
-        }
-        return asdict(self) | tables
+        """Return the comparison as JSON data; where there is no interval its ends are ``None``."""
+        return dict(json_data(self))
 
 
 def difference_in(a: Run, b: Run, metric: str) -> Difference:

@@ -1,7 +1,6 @@
 """Reads what other systems answered, in the usual formats, so that it can be scored the same way."""
 
-import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,19 +8,23 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.rows import as_id, excerpt, read_text
+from polyqa.base.rows import Record as Row
+from polyqa.base.rows import Shape, as_id, excerpt, folded, problem, read_rows
 from polyqa.base.values import Interpretation, Passage, Sources
 from polyqa.base.work import AT_ONCE, Failure
 from polyqa.metrics.gold import Question
 from polyqa.replies import parse_interpretations
 
+from .loading.fields import IDS
 from .records import Record
 from .scoring import JudgeError, Output, Scored, Scorer
 
 _ANSWER_KEYS = ("prediction", "output", "generated_answer")
 _GOLD_KEYS = ("answer", "long_answer")
 """Beside one of the others these hold the gold answer, as in ALCE's results, be the output empty or not."""
-_ID_KEYS = ("id", "_id", "sample_id", "example_id", "question_id", "qid")
+_SHAPE = Shape(
+    "outputs", frozenset({*IDS, *_ANSWER_KEYS, *_GOLD_KEYS, "interpretations"}), lambda _: None, "outputs", splits=False
+)
 
 
 def read_outputs(path: str | Path) -> dict[str, Output]:
@@ -30,15 +33,12 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
     Parameters
     ----------
     path
-        One of
-
-        - JSON lines with an ``id`` and an ``answer`` (or ``prediction``, ``output``, ``generated_answer``; an
-          ``answer`` beside these is the gold one), and if there are any ``interpretations`` (question and answer each),
-          ``passages`` (or ``docs``: texts, or title and text) and ``universe`` (all passages that were retrieved, if
-          these are not the same); polyqa's predictions.jsonl is of this kind;
-        - a JSON list of such objects, or an object that has the list as ``data`` (ALCE's results);
-        - a JSON object from id to a long answer (ASQA's script), to a list of short answers, or to a
-          list of rewritten questions with answers (AmbigQA's script).
+        A file of rows, see `polyqa.base.rows.read_rows`. A row has an ``id`` and an ``answer`` (or ``prediction``,
+        ``output``, ``generated_answer``; an ``answer`` beside these is the gold one), and if there are any
+        ``interpretations`` (question and answer each), ``passages`` (or ``docs``: texts, or title and text) and
+        ``universe`` (all passages that were retrieved, if these are not the same); so do polyqa's predictions.jsonl
+        and ALCE's results. Or a JSON object from id to an answer. An answer is a long one (ASQA's script), a list of
+        short ones, or a list of rewritten questions with answers (AmbigQA's script).
 
     Returns
     -------
@@ -51,14 +51,16 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
         That shows the first bad record.
     """
     path = Path(path)
+    if path.is_dir():
+        raise problem(path, "this is a folder; name a file in it")
     outputs: dict[str, Output | None] = {}
-    for where, key, value in _records(path, read_text(path)):
+    for record in read_rows(path, _SHAPE):
         try:
-            own, output = _output(key, value)
+            own, output = _output(record)
         except (ValueError, TypeError) as error:
-            raise PolyqaError(f"{path}, {where}: {error}: {excerpt(value)}") from error
+            raise problem(record.where, str(error), excerpt(record.value)) from error
         if own in outputs:
-            raise PolyqaError(f"{path}, {where}: a second output for question {own!r}.")
+            raise problem(record.where, f"a second output for question {own!r}")
         outputs[own] = output
     given = {own: output for own, output in outputs.items() if output is not None}
     if not given:
@@ -66,59 +68,38 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
     return given
 
 
-def _records(path: Path, text: str) -> Sequence[tuple[str, str | None, Any]]:
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return list(_lines(path, text))
-    except RecursionError as error:
-        raise PolyqaError(f"{path} is nested too deeply.") from error
-    if isinstance(data, dict) and isinstance(data.get("data"), list):  # ALCE's results, beside their settings
-        data = data["data"]
-    if isinstance(data, list):
-        return [(f"record {number}", None, value) for number, value in enumerate(data, 1)]
-    if isinstance(data, dict) and not any(key in data for key in _ID_KEYS):
-        return [(f"key {key!r}", key, value) for key, value in data.items()]
-    return [("record 1", None, data)]
+def _output(record: Row) -> tuple[str, Output | None]:
+    if record.key is not None and not isinstance(record.value, Mapping):
+        return record.key, None if record.value is None else _answer(record.value)
+    row = folded(record)
+    own = _first(row, IDS)
+    if own is None:
+        raise ValueError(f"no id (one of {', '.join(IDS)})")
+    own = as_id(own)
+    columns = {str(name).strip().lower() for name in record.value}
+    keys = [name for name in _ANSWER_KEYS if name in columns] or [name for name in _GOLD_KEYS if name in columns]
+    if isinstance(row.get("error"), Mapping) and ({"gold_readings", "scores"} <= row.keys() or not keys):
+        return own, None  # it failed: a `records.Record`, or a line of `polyqa answer`
+    given = _first(row, keys)
+    if given is None and "interpretations" not in row:
+        if keys:
+            return own, None
+        raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS + _GOLD_KEYS)}) and no interpretations")
+    output = Output(None) if given is None else _answer(given)
+    if "interpretations" in row:
+        output = replace(output, interpretations=_interpretations(row["interpretations"]))
+    passages, universe = (
+        _passages(row.get(name), name) for name in ("passages" if "passages" in row else "docs", "universe")
+    )
+    return own, replace(output, passages=passages, universe=universe, sources=_sources(row.get("sources")))
 
 
-def _lines(path: Path, text: str) -> Iterator[tuple[str, None, Any]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                yield f"line {number}", None, json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise PolyqaError(f"{path}, line {number} is not JSON ({error}): {line[:200]}") from error
-
-
-def _output(key: str | None, value: Any) -> tuple[str, Output | None]:
-    if isinstance(value, Mapping):
-        own = key if key is not None else _first(value, _ID_KEYS)
-        if own is None:
-            raise ValueError(f"no id (one of {', '.join(_ID_KEYS)})")
-        own = as_id(own)
-        keys = [name for name in _ANSWER_KEYS if name in value] or [name for name in _GOLD_KEYS if name in value]
-        if isinstance(value.get("error"), Mapping) and ({"gold_readings", "scores"} <= value.keys() or not keys):
-            return own, None  # it failed: a `records.Record`, or a line of `polyqa answer`
-        given = _first(value, keys)
-        answer = given if isinstance(given, str) else None
-        if answer is None and value.get("interpretations") is None:
-            if keys and given is None:
-                return own, None
-            raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS + _GOLD_KEYS)}) and no interpretations")
-        readings = _interpretations(value.get("interpretations"))
-        shown = "docs" if value.get("passages") is None else "passages"  # of ALCE's results
-        passages, universe = (_passages(value.get(name), name) for name in (shown, "universe"))
-        return own, Output(answer, readings, passages, universe, _sources(value.get("sources")))
-    if key is None:
-        raise ValueError("expected an object")
-    if value is None:
-        return key, None
-    if isinstance(value, str):
-        return key, Output(value)
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return key, Output(None, tuple(Interpretation(question="", answer=one) for one in value))
-    return key, Output(None, _interpretations(value))
+def _answer(given: Any) -> Output:
+    if isinstance(given, str):
+        return Output(given)
+    if isinstance(given, list) and all(isinstance(one, str) for one in given):
+        return Output(None, tuple(Interpretation(question="", answer=one) for one in given))
+    return Output(None, _interpretations(given))
 
 
 def _first(value: Mapping[str, Any], names: Iterable[str]) -> Any:
@@ -193,7 +174,7 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
             _give_up_early(judged)
         if isinstance(scores, JudgeError):
             nothing = _given(None, short)
-            empty = _kept(scorer.score([question], [nothing])[0], unscored)
+            empty = _kept(scorer.score(question, nothing), unscored)
             records.append(Record.of(question, nothing, scores=empty, error=Failure.of(scores)))
         else:
             missing = None if question.id in outputs else Failure(kind="Missing", message="there is no output for it")

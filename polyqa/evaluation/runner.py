@@ -1,6 +1,6 @@
 """Runs a program over questions: every result is kept as it ends, and a run that was stopped goes on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.ledger import exporting, open_ledger
-from polyqa.base.values import Passage, json_data, pop_sources, pop_told
+from polyqa.base.values import Passage, json_data, pop_sources, told_by
 from polyqa.base.work import Failure, work_through
 from polyqa.lm.recorder import Recorder, recording
 from polyqa.lm.reply_cache import bound_cache
@@ -22,12 +22,14 @@ from .records import Record
 from .runs import LEDGER, PREDICTIONS, SETTINGS, Run, read_identity, read_records, write_summary
 from .scoring import JudgeError, Output, Scorer
 
+Answer = Callable[[Question], Record] | Callable[[Question], Awaitable[Record]]
+"""Answers and scores a question, as `answer_one` does, here or on a cluster; see `polyqa.base.work.work_through`."""
 _NOTHING: tuple[Output, dict[str, Any]] = (Output(""), {})
 _ELSEWHERE = "Choose another name, or delete the folder."
 
 
 def run_answers(
-    answer: Callable[[Question], Record],
+    answer: Answer,
     questions: Sequence[Question],
     *,
     folder: str | Path,
@@ -39,7 +41,7 @@ def run_answers(
     Parameters
     ----------
     answer
-        Answers and scores a question, as `answer_one` does, here or on a cluster; called from several threads at once.
+        See `Answer`.
     questions
         With distinct ids.
     folder
@@ -118,15 +120,15 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
     try:
         with recording(lm) as recorder:
             prediction = program(question=question.question)
-        output, extra = _output(prediction)
+        output, extra = _output(prediction, type(program).__name__)
     except Exception as error:
         failure = Failure.of(error, recorder.calls[-1].reply if recorder.calls else "")
     try:
-        scores = scorer.score([question], [output])[0]
+        scores = scorer.score(question, output)
     except JudgeError as error:
         failure = Failure.of(error)
         output, extra = _NOTHING
-        scores = scorer.score([question], [output])[0]
+        scores = scorer.score(question, output)
     return Record.of(
         question,
         output,
@@ -144,10 +146,9 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
 _PASSAGES = TypeAdapter(tuple[Passage, ...])
 
 
-def _output(prediction: dspy.Prediction) -> tuple[Output, dict[str, Any]]:
+def _output(prediction: Any, name: str) -> tuple[Output, dict[str, Any]]:
     """Return what is scored, and what else a program reports."""
-    fields = dict(prediction.items())
-    answer, readings, passages = pop_told(fields)
+    fields, answer, readings, passages = told_by(prediction, name)
     output = Output(
         answer=answer.encode("utf-8", errors="replace").decode(),  # readers cannot read half a character
         interpretations=readings,

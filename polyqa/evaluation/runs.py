@@ -10,6 +10,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from polyqa.base.files import write_atomically
 from polyqa.base.html import shortened
 from polyqa.base.ledger import json_line, read_lines
 from polyqa.base.text import counted
+from polyqa.base.values import json_data
 from polyqa.evaluation.statistics import Estimate, estimate
 
 from .columns import COLUMNS
@@ -27,10 +29,6 @@ from .identity import RunIdentity
 from .records import Record, column_scores
 
 PREDICTIONS, SETTINGS, SUMMARY, LEDGER = "predictions.jsonl", "run.json", "summary.json", ".ledger.sqlite"
-
-
-class UnfinishedWarning(UserWarning):
-    """A run was read that has not answered all of its questions."""
 
 
 @dataclass(frozen=True)
@@ -71,16 +69,14 @@ class Run:
         return {"name": self.name, **_summary(self)}
 
     def to_markdown(self) -> str:
-        """Return the run as a table of one row, in Markdown."""
-        from .tables import runs_table
+        """Return every value as a table in Markdown, and what was run on what."""
+        from .tables import run_table
 
-        return runs_table([self], tuple(COLUMNS))
+        return run_table(self)
 
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: what was run on what, every value, the first failures."""
-        from .tables import run_html
-
-        return run_html(self)
+    def _repr_markdown_(self) -> str:
+        """Return what a notebook shows."""
+        return escape(self.to_markdown(), quote=False)
 
     def __str__(self) -> str:
         told = f"{counted(len(self.records), 'question')}, {self.failed} failed"
@@ -110,7 +106,7 @@ def open_run(path: str | Path) -> Run:
     Raises
     ------
     PolyqaError
-        If there is none, or it has no predictions, or does not say any more what was run.
+        If there is none, or it has no predictions.
     """
     path = Path(path)
     if not (path / PREDICTIONS).exists():
@@ -119,29 +115,13 @@ def open_run(path: str | Path) -> Run:
     if not records:
         raise PolyqaError(f"{path} holds no prediction yet.")
     settings = read_identity(path)
-    told = _settings_of_summary(path / SUMMARY)
-    if told is not None and told != settings:
-        what = "has lost its" if settings is None else "was summarized with another"
-        raise PolyqaError(f"{path} {what} {SETTINGS}, which says what was run on what; run it again.")
     if settings is not None and len(records) < settings.n:
         warnings.warn(
             f"{path} holds {len(records)} of {counted(settings.n, 'question')}; the command that made it goes on "
             "with the rest.",
-            UnfinishedWarning,
             stacklevel=2,
         )
     return Run(path, settings, records)
-
-
-def _settings_of_summary(summary: Path) -> RunIdentity | None:
-    """Return what a run's summary was made with; ``None`` if there is none, or it is of another system's outputs."""
-    if not summary.exists():
-        return None
-    try:
-        told = json.loads(summary.read_bytes())["settings"]
-        return None if told is None else RunIdentity.model_validate(told)
-    except (ValueError, LookupError, TypeError) as error:
-        raise PolyqaError(f"{summary} is damaged ({error}); remove it.") from error
 
 
 def read_identity(path: Path) -> RunIdentity | None:
@@ -173,7 +153,7 @@ def _summary(run: Run) -> dict[str, Any]:
         "failed": run.failed,
         "with_faults": run.with_faults,
         "intervals": "95% percentile bootstrap over questions",
-        "metrics": {name: value.to_dict() for name, value in run.summarized().items()},
+        "metrics": json_data(run.summarized()),
     }
 
 

@@ -17,7 +17,7 @@ from polyqa.metrics.exact_match import exact_match
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question
 from polyqa.metrics.judges import Judge, judge_readings
-from polyqa.metrics.long_form import LongFormScore, score_long_answers
+from polyqa.metrics.long_form import score_long_answers
 from polyqa.metrics.mrecall import mrecall
 from polyqa.metrics.optimizing import f1_of_readings, short_answers
 from polyqa.metrics.strict_exact_match import strict_exact_match, wrong_answers_told
@@ -66,17 +66,12 @@ class Scorer:
         self.judge = judge
         self.alce = alce
 
-    def score(self, questions: Sequence[Question], outputs: Sequence[Output]) -> list[dict[str, float]]:
-        """Return the scores of each output, by name; a score that a question does not allow is absent.
-
-        Parameters
-        ----------
-        questions, outputs
-            Of the same length and order; the reader reads all of them in batches.
+    def score(self, question: Question, output: Output) -> dict[str, float]:
+        """Return the scores of an output, by name; a score that the question does not allow is absent.
 
         Returns
         -------
-        list of dict
+        dict
             ``disambig_f1``, ``str_em`` in [0, 1] and ``length``; ``rouge_l`` with reference answers; ``f1_answer``,
             ``answer_f1``, ``readings`` from the interpretations; ``edit_f1`` if every annotator has several readings;
             ``exact_match`` (of the first interpretation's answer, or of the answer if there is none) if the question is
@@ -91,18 +86,19 @@ class Scorer:
         JudgeError
             If the judge fails.
         """
-        every = []
-        for scores in self.score_each(questions, outputs):
-            if isinstance(scores, JudgeError):
-                raise scores
-            every.append(scores)
-        return every
+        (scores,) = self.score_each([question], [output])
+        if isinstance(scores, JudgeError):
+            raise scores
+        return scores
 
     def score_each(self, questions: Sequence[Question], outputs: Sequence[Output]) -> Iterator[Scored]:
-        """Yield what `score` returns, and where the judge fails its error: the other outputs have their scores."""
+        """Yield what `score` returns, and where the judge fails its error: the other outputs have their scores.
+
+        Questions and outputs are of the same length and order; the reader reads all of them in batches.
+        """
         long_form = iter(self._long_form(questions, outputs))
         for question, output in zip(questions, outputs, strict=True):
-            scores = _by_name(next(long_form)) if output.answer is not None else {}
+            scores = next(long_form) if output.answer is not None else {}
             try:
                 grounded_scores = self._grounded(question, output)
             except JudgeError as error:
@@ -111,12 +107,16 @@ class Scorer:
                 scores |= _short_form(question, output) | _retrieval(question, output)
                 yield scores | _conflicting(question, output) | grounded_scores
 
-    def _long_form(self, questions: Sequence[Question], outputs: Sequence[Output]) -> list[LongFormScore]:
+    def _long_form(self, questions: Sequence[Question], outputs: Sequence[Output]) -> list[dict[str, float]]:
         given = [
             (one, output.answer) for one, output in zip(questions, outputs, strict=True) if output.answer is not None
         ]
         texts = [alce_text(answer) if self.alce else answer for _, answer in given]
-        return score_long_answers(texts, [question for question, _ in given], self.reader)
+        return [
+            {"disambig_f1": one.disambig.f1, "str_em": one.str_em, "length": float(one.length)}
+            | ({} if one.rouge_l is None else {"rouge_l": one.rouge_l})
+            for one in score_long_answers(texts, [question for question, _ in given], self.reader)
+        ]
 
     def _grounded(self, question: Question, output: Output) -> dict[str, float]:
         if self.judge is None or not (output.passages or output.universe):
@@ -133,15 +133,6 @@ class Scorer:
         }.items():
             scores |= {f"{name}_part": ratio.part, f"{name}_whole": ratio.whole}
         return {name: float(value) for name, value in scores.items()}
-
-
-def _by_name(score: LongFormScore) -> dict[str, float]:
-    scores = {
-        "disambig_f1": score.disambig.f1,
-        "str_em": score.str_em,
-        "length": float(score.length),
-    }
-    return scores if score.rouge_l is None else {**scores, "rouge_l": score.rouge_l}
 
 
 def _short_form(question: Question, output: Output) -> dict[str, float]:

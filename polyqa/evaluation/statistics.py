@@ -1,9 +1,7 @@
 """Figures with their uncertainty: bootstrap intervals, paired differences, permutation tests."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from math import isnan
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +29,6 @@ class Estimate:
 
     def __str__(self) -> str:
         return with_interval(self.value, self.low, self.high)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the estimate as JSON data; JSON has no NaN, so what is not known is ``None``."""
-        return _json_data(asdict(self))
 
 
 @dataclass(frozen=True)
@@ -75,10 +69,6 @@ class Difference:
         """1 or -1 if B is surely above or below A, else 0, see `sign_of`."""
         return sign_of(self.low, self.high, self.p)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the difference as JSON data, see `Estimate.to_dict`."""
-        return _json_data(asdict(self))
-
 
 def sign_of(low: float, high: float, p: float) -> int:
     """Return 1 or -1 if the 95% interval of a paired difference lies above or below 0 and p < 0.05, else 0.
@@ -89,10 +79,6 @@ def sign_of(low: float, high: float, p: float) -> int:
     (1, -1, 0, 0)
     """
     return (low > 0) - (high < 0) if p < SIGNIFICANT else 0
-
-
-def _json_data(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: None if isinstance(value, float) and isnan(value) else value for name, value in fields.items()}
 
 
 def _resampled(n: int, statistic: Callable[[NDArray[np.int64]], NDArray[np.float64]], seed: int) -> tuple[float, float]:

@@ -1,8 +1,7 @@
-"""Tables of runs and of comparisons: Markdown, and what a notebook shows."""
+"""Tables of runs and of comparisons, in Markdown."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from polyqa.base.html import render, shortened
 from polyqa.base.text import counted, p_text
 
 from .columns import COLUMNS
@@ -11,9 +10,7 @@ from .runs import Run, same_questions, summarize
 from .statistics import Difference, Estimate
 from .verdicts import LITTLE, is_nothing
 
-_FAILURES = 5
 _SEEN = 0.05  # what a table of one decimal place shows
-_INTERVALS = "Intervals: 95% paired bootstrap; p: two-sided permutation test; wins, ties, losses of {}."
 DEFAULT = (
     *("str_em", "rouge_l", "disambig_f1", "dr", "length", "mrecall@5", "g_precision", "g_recall", "g_f1"),
     *("readings", "calls", "input_tokens", "output_tokens", "seconds", "f1_answer", "exact_match", "edit_f1"),
@@ -65,32 +62,14 @@ def _notes(runs: Sequence[Run]) -> Iterable[str]:
         yield f"- {run.name}: {what}{failed}."
 
 
-def run_html(run: Run) -> str:
-    """Return what a notebook shows of a run: what was run on what, every corpus value, the first failures."""
-    facts = {"program": "outputs of another system"}
-    if run.settings is not None:
-        names = {"lm": "language model"}
-        fields = ("program", "lm", "questions", "index", "reader", "judge")
-        facts = {names.get(field, field): getattr(run.settings, field) or "none" for field in fields}
-    values = [(COLUMNS[name].label, estimate_text(name, value), value.n) for name, value in run.summarized().items()]
-    failures = [
-        (shortened(record.question, 200), shortened(f"{record.error.kind}: {record.error.message}", 300))
-        for record in run.records
-        if record.error is not None
+def run_table(run: Run) -> str:
+    """Return one row per value of a run, and what was run on what."""
+    rows = [
+        [COLUMNS[name].label, estimate_text(name, value), str(value.n), COLUMNS[name].meaning]
+        for name, value in run.summarized().items()
     ]
-    return render("run.html", name=run.name, run=run, facts=facts, values=values, failures=failures, most=_FAILURES)
-
-
-def comparison_html(comparison: Comparison) -> str:
-    """Return what a notebook shows of a comparison: all metrics, the breakdowns, and what to be careful about."""
-    tables = [
-        (title, *_differences(title, rows, comparison.a, comparison.b))
-        for title, rows in _breakdowns(comparison).items()
-    ]
-    label = COLUMNS[comparison.headline].label
-    return render(
-        "comparison.html", comparison=comparison, label=label, tables=tables, note=_INTERVALS.format("the second")
-    )
+    table = markdown_table(["metric", "value", "questions", "what it is"], rows)
+    return "\n".join([table, "", *_notes([run])]) + "\n"
 
 
 def comparison_tables(comparison: Comparison, *, everything: bool = True) -> str:
@@ -118,11 +97,12 @@ def comparison_tables(comparison: Comparison, *, everything: bool = True) -> str
     for title, rows in shown.items():
         if rows:
             head = "" if title == "metric" else f"{headline} by {title}:\n\n"
-            parts.append(head + markdown_table(*_differences(title, rows, "A", "B")))
+            parts.append(head + _differences(title, rows))
     if equal := len(metrics[1]) - len(shown["metric"]):
         equals = "metric is equal" if equal == 1 else f"{equal} metrics are equal"
         parts.append(f"The other {equals}; --all shows {'it' if equal == 1 else 'them'}.")
-    return "\n\n".join([*parts, _INTERVALS.format("B")]) + "\n"
+    parts.append("Intervals: 95% paired bootstrap; p: two-sided permutation test; wins, ties, losses of B.")
+    return "\n\n".join(parts) + "\n"
 
 
 def outcome(comparison: Comparison) -> str:
@@ -157,19 +137,13 @@ def _breakdowns(comparison: Comparison) -> dict[str, Mapping[str, Difference]]:
     return {"metric": metrics, **{title: rows for title, rows in groups.items() if rows}}
 
 
-def _differences(head: str, differences: Mapping[str, Difference], a: str, b: str) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the rows of a table; ``a`` and ``b`` are the runs' names."""
-    rows = [
-        [name, str(d.n), f"{d.a:.1f}", f"{d.b:.1f}", str(d), p_text(d.p), record_text(d)]
-        for name, d in differences.items()
-    ]
-    return [head, "n", a, b, "difference", "p", "win / tie / loss"], rows
-
-
-def record_text(difference: Difference) -> str:
-    """Return how many questions were won, tied and lost; a dash for what is neither better nor worse."""
-    counts = (difference.wins, difference.ties, difference.losses)
-    return " / ".join(map(str, counts)) if any(counts) else "–"
+def _differences(head: str, differences: Mapping[str, Difference]) -> str:
+    rows = []
+    for name, d in differences.items():
+        counts = (d.wins, d.ties, d.losses)  # all 0 for what is neither better nor worse
+        record = " / ".join(map(str, counts)) if any(counts) else "–"
+        rows.append([name, str(d.n), f"{d.a:.1f}", f"{d.b:.1f}", str(d), p_text(d.p), record])
+    return markdown_table([head, "n", "A", "B", "difference", "p", "win / tie / loss"], rows)
 
 
 def estimate_text(name: str, value: Estimate | None) -> str:

@@ -43,7 +43,7 @@ def generate_questions(
     settings: QuestionSettings = QuestionSettings(),
     threads: int = 8,
     step: Callable[[], None] = lambda: None,
-    elsewhere: AbstractContextManager[Callable[[Passage], dict[str, Any]]] | None = None,
+    elsewhere: AbstractContextManager[Callable[[Passage], Any]] | None = None,
 ) -> Generation:
     """Make questions from passages; a generation that was killed goes on.
 
@@ -63,8 +63,8 @@ def generate_questions(
     threads, step
         Passages at once; called after each passage.
     elsewhere
-        Gives what reads a passage on another machine, as `read_passage` does here; it is entered if a passage is
-        left to read.
+        Gives what reads a passage on another machine, as `read_passage` does here, to be awaited or not; it is entered
+        if a passage is left to read.
 
     Raises
     ------

@@ -42,38 +42,39 @@ def read(folder: Path, content: str | bytes | Any) -> dict[str, Output]:
     ("content", "outputs"),
     [
         ('{"id": "a", "answer": "x"}\n\n{"id": 2, "answer": "y"}\n', {"a": Output("x"), "2": Output("y")}),
-        ('{"id": "a", "answer": "x"}', {"a": Output("x")}),
         ('[{"sample_id": "a", "long_answer": "x"}, {"id": 0, "answer": ""}]', {"a": Output("x"), "0": Output("")}),
-        ('{"example_id": "a", "prediction": "x"}', {"a": Output("x")}),
-        ('{"question_id": "a", "generated_answer": "x"}', {"a": Output("x")}),
-        ('{"id": "a", "output": "x", "answer": null}', {"a": Output("x")}),
+        ('[{"example_id": "a", "prediction": "x"}]', {"a": Output("x")}),
+        ('[{"question_id": "a", "generated_answer": "x"}]', {"a": Output("x")}),
+        ('[{"id": "a", "output": "x", "answer": null}]', {"a": Output("x")}),
+        ('[{"id": "a", "answer": ["blue", "green"]}]', {"a": Output(None, UNNAMED)}),
+        ('[{"ID": "a", "Answer": "x"}]', {"a": Output("x")}),
         ('{"a": "x", "b": ""}', {"a": Output("x"), "b": Output("")}),
         ('{"a": ["blue", "green"], "b": []}', {"a": Output(None, UNNAMED), "b": Output(None)}),
         ('{"a": [{"question": "Which?", "answer": "blue"}]}', {"a": Output(None, BLUE)}),
         ('{"a": [["Which?", "blue"]]}', {"a": Output(None, BLUE)}),
         ('{"a": {"answer": "x", "interpretations": []}}', {"a": Output("x")}),
-        ('{"id": "a", "interpretations": []}', {"a": Output(None)}),
-        ('{"id": "a", "interpretations": [{"question": "Which?", "short_answer": "blue"}]}', {"a": Output(None, BLUE)}),
+        ('[{"id": "a", "interpretations": []}]', {"a": Output(None)}),
+        ('[{"id": "a", "interpretations": [["Which?", "blue"]]}]', {"a": Output(None, BLUE)}),
         (
-            '{"id": "a", "answer": "x", "passages": ["t", {"id": 7, "title": "T", "text": "u"}, {"text": "v"}]}',
+            '[{"id": "a", "answer": "x", "passages": ["t", {"id": 7, "title": "T", "text": "u"}, {"text": "v"}]}]',
             {"a": Output("x", passages=(T, Passage(pid="7", title="T", text="u"), Passage(pid="3", text="v")))},
         ),
         (
-            '{"id": "a", "answer": "x", "passages": ["t"], "universe": ["t", "u"]}',
+            '[{"id": "a", "answer": "x", "passages": ["t"], "universe": ["t", "u"]}]',
             {"a": Output("x", passages=(T,), universe=(T, Passage(pid="2", text="u")))},
         ),
         ("\ufeff" + '{"a": "grün\u2028"}', {"a": Output("grün\u2028")}),
         ('{"a": "grün"}'.encode("utf-16"), {"a": Output("grün")}),
         ('{"a": "grün"}'.encode("utf-32"), {"a": Output("grün")}),
-        ('{"id": "a", "answer": "grün"}\n'.encode("utf-16-le"), {"a": Output("grün")}),
+        ('[{"id": "a", "answer": "grün"}]\n'.encode("utf-16-le"), {"a": Output("grün")}),
         # ids as pandas and MongoDB write them
-        ('{"id": 1.0, "answer": "x"}', {"1": Output("x")}),
-        ('{"_id": {"$oid": "5f"}, "answer": "x"}', {"5f": Output("x")}),
-        ('{"_id": {"$numberLong": "5"}, "answer": "x"}', {"5": Output("x")}),
+        ('[{"id": 1.0, "answer": "x"}]', {"1": Output("x")}),
+        ('[{"_id": {"$oid": "5f"}, "answer": "x"}]', {"5f": Output("x")}),
+        ('[{"_id": {"$numberLong": "5"}, "answer": "x"}]', {"5": Output("x")}),
         # what a system answered, beside the gold answer
         ('{"args": {}, "data": [{"sample_id": -7, "answer": "gold", "output": "x", "docs": []}]}', {"-7": Output("x")}),
-        ('{"id": "a", "long_answer": "gold", "prediction": "x"}', {"a": Output("x")}),
-        ('{"id": "a", "generated_answer": "x", "answer": "gold"}', {"a": Output("x")}),
+        ('[{"id": "a", "long_answer": "gold", "prediction": "x"}]', {"a": Output("x")}),
+        ('[{"id": "a", "generated_answer": "x", "answer": "gold"}]', {"a": Output("x")}),
         ('[{"id": "a", "output": null, "answer": "gold"}, {"id": "b", "output": "x"}]', {"b": Output("x")}),
     ],
 )
@@ -84,20 +85,20 @@ def test_every_documented_format_is_read(content: str | bytes, outputs: dict[str
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("", "holds no output"),
+        ("", "the file is empty"),
         ("[]", "holds no output"),
         ("{}", "holds no output"),
         ('{"a": null}', "holds no output"),
-        ("5", "record 1: expected an object: 5"),
-        ('["x"]', 'record 1: expected an object: "x"'),
-        ('{"a": 5}', "key 'a': not a list of interpretations: 5"),
-        ('{"a": [{"question": "Which?"}]}', "key 'a': not an interpretation"),
+        ("5", "expected a list or an object of records, got int: 5"),
+        ('["x"]', 'record 1: expected an object, got str: "x"'),
+        ('{"id": "a", "answer": "x"}', "got one record"),
+        ('{"a": 5}', "output 'a': not a list of interpretations: 5"),
+        ('{"a": [{"question": "Which?"}]}', "output 'a': not an interpretation"),
         ('[{"answer": "x"}]', r"record 1: no id \(one of id, _id, sample_id"),
         ('[{"id": "a"}]', r"record 1: no answer \(one of prediction, output.*and no interpretations"),
-        ('[{"id": "a", "answer": 5}]', "no answer"),
-        ('[{"id": "a", "prediction": ["x", "y"], "answer": "gold"}]', "no answer"),
+        ('[{"id": "a", "answer": 5}]', "not a list of interpretations: 5"),
         ('[{"id": "a", "answer": null}]', "holds no output"),
-        ('{"id": "a", "answer": "x"}\n{"id": "b"', r"line 2 is not JSON .*: {\"id\": \"b\""),
+        ('{"id": "a", "answer": "x"}\n{"id": "b"', r"line 2, column \d+: not JSON .*: {\"id\": \"b\""),
         ('[{"id": "a", "answer": "x"}, {"id": "a", "answer": "y"}]', "record 2: a second output for question 'a'"),
         ('{"id": 1, "answer": "x"}\n{"id": "1", "answer": "x"}', "line 2: a second output for question '1'"),
         ('[{"id": "a", "answer": "x", "passages": "text"}]', "passages must be a list"),
@@ -108,13 +109,19 @@ def test_every_documented_format_is_read(content: str | bytes, outputs: dict[str
         ('[{"id": "a", "answer": "x", "interpretations": "several of them"}]', "no interpretation found"),
         (b'{"a": "\xff"}', "line 1: this is not UTF-8 text"),
         ("[" * 100_000, "nested too deeply"),
-        ('{"a": "x"}\n' + "[" * 100_000, "line 2 is not JSON"),
+        ('{"id": "a", "answer": "x"}\n' + "[" * 100_000, "line 2: this cannot be taken as JSON"),
     ],
 )
 def test_what_cannot_be_read_is_shown(content: str | bytes, told: str, tmp_path: Path) -> None:
     with pytest.raises(PolyqaError, match=told) as caught:
         read(tmp_path, content)
     assert len(str(caught.value)) < 700
+
+
+def test_a_table_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.csv"
+    path.write_text('qid,answer\n7,"blue, or green"\n8,\n', encoding="utf-8")
+    assert read_outputs(path) == {"7": Output("blue, or green"), "8": Output("")}
 
 
 @pytest.mark.parametrize(("name", "told"), [("missing.json", "cannot be read"), (".", "this is a folder")])
@@ -237,7 +244,7 @@ def test_a_line_of_answers_that_failed_is_no_answer(tmp_path: Path) -> None:
 def test_a_failed_record_of_ours_stays_failed(tmp_path: Path) -> None:
     records: list[Record] = [record("a", answer="x"), record("b", error=FAILURE)]
     assert read(tmp_path, "".join(map(line_of, records))).keys() == {"a"}
-    foreign = '{"id": "a", "answer": "x", "error": "slow"}'
+    foreign = '[{"id": "a", "answer": "x", "error": "slow"}]'
     assert read(tmp_path, foreign) == {"a": Output("x")}
 
 

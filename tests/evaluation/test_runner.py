@@ -152,9 +152,8 @@ def test_what_else_a_program_reports_is_kept_as_json(answer: Answer, folder: Pat
     assert read_records(folder / PREDICTIONS)[0].passages == one.passages
 
 
-@pytest.mark.parametrize("nothing", [dspy.Prediction(), dspy.Prediction(answer=None, interpretations=None)])
-def test_a_program_that_says_nothing_gave_an_empty_answer(nothing: dspy.Prediction, answer: Answer) -> None:
-    (one,) = answer(lambda question: nothing, questions(1)).records
+def test_a_program_that_says_nothing_gave_an_empty_answer(answer: Answer) -> None:
+    (one,) = answer(lambda question: dspy.Prediction(answer=None, interpretations=None), questions(1)).records
     assert (one.answer, one.interpretations, one.error) == ("", (), None)
     assert one.scores["disambig_f1"] == 0.0
 
@@ -395,11 +394,19 @@ def test_a_failed_question_stays_in_every_mean(answer: Answer, folder: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "rubbish", [5, None, dspy.Prediction(answer="x", interpretations=5), dspy.Prediction(answer="x", passages=["p"])]
+    ("rubbish", "told"),
+    [
+        (5, "with an answer; it gave int."),
+        (None, "with an answer; it gave NoneType."),
+        (dspy.Prediction(reasoning="so", response="blue"), "with an answer; it gave reasoning, response."),
+        (dspy.Prediction(answer="x", interpretations=5), "gives as readings or passages is none"),
+        (dspy.Prediction(answer="x", passages=["p"]), "gives as readings or passages is none"),
+    ],
 )
-def test_a_prediction_that_is_none_is_the_programs_failure(rubbish: Any, answer: Answer) -> None:
+def test_a_prediction_that_is_none_is_the_programs_failure(rubbish: Any, told: str, answer: Answer) -> None:
     (one,) = answer(lambda question: rubbish, questions(1)).records
     assert one.error is not None
+    assert told in one.error.message
     assert one.answer == ""
 
 

@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from harness import question
@@ -47,10 +48,6 @@ def scorer(reader: Reader) -> Scorer:
     return Scorer(reader, Yes())
 
 
-def scores(scorer: Scorer, question: Question, output: Output) -> dict[str, float]:
-    return scorer.score([question], [output])[0]
-
-
 @pytest.mark.parametrize(
     ("asked", "output", "names"),
     [
@@ -69,14 +66,14 @@ def scores(scorer: Scorer, question: Question, output: Output) -> dict[str, floa
     ],
 )
 def test_which_scores_a_question_allows(asked: Question, output: Output, names: set[str], scorer: Scorer) -> None:
-    found = scores(scorer, asked, output)
+    found = scorer.score(asked, output)
     assert found.keys() == names
     assert all(isinstance(value, float) for value in found.values())
 
 
 def test_the_best_annotator_counts_for_f1_answer(scorer: Scorer) -> None:
     asked = question("sky", ("red", "green"), other_annotations=((Reading("?", ("blue",)),),))
-    assert scores(scorer, asked, Output(None, ANSWERS))["f1_answer"] == 1.0
+    assert scorer.score(asked, Output(None, ANSWERS))["f1_answer"] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -84,35 +81,35 @@ def test_the_best_annotator_counts_for_f1_answer(scorer: Scorer) -> None:
     [("blue; grey", 1.0, 1.0), ("grey;", 2 / 3, 1.0), ("blue; red", 0.5, 0.5), ("; ", 0.0, 0.0)],
 )
 def test_several_answers_of_a_reading_count_as_several(scorer: Scorer, answer: str, f1: float, right: float) -> None:
-    found = scores(scorer, BOTH, Output(None, (ANSWERS[0].model_copy(update={"answer": answer}),)))
+    found = scorer.score(BOTH, Output(None, (ANSWERS[0].model_copy(update={"answer": answer}),)))
     assert (found["readings"], found["f1_answer"], found["answer_f1"]) == pytest.approx((1.0, f1, right))
 
 
 def test_a_reading_of_several_answers_weighs_as_one(scorer: Scorer) -> None:
     several = [ANSWERS[0].model_copy(update={"answer": answer}) for answer in ("blue; red; pink; white", "grey")]
-    assert scores(scorer, BOTH, Output(None, several))["answer_f1"] == pytest.approx((1 / 4 + 1) / 2)
-    assert scores(scorer, PLAIN, Output(None, several))["exact_match"] == 0.0, "of the whole answer"
+    assert scorer.score(BOTH, Output(None, several))["answer_f1"] == pytest.approx((1 / 4 + 1) / 2)
+    assert scorer.score(PLAIN, Output(None, several))["exact_match"] == 0.0, "of the whole answer"
 
 
 def test_noise_is_scored_only_where_documents_came_with_the_question(scorer: Scorer) -> None:
     cited = [one.model_copy(update={"pid": "1"}) for one in ANSWERS]
-    found = scores(scorer, replace(BOTH, wrong_answers=("green",)), Output(TEXT, cited, PASSAGES))
+    found = scorer.score(replace(BOTH, wrong_answers=("green",)), Output(TEXT, cited, PASSAGES))
     assert found["wrong_told"] == 0.0
     assert "noise_cited" not in found
 
 
 def test_no_judge_is_needed(reader: Reader) -> None:
-    assert scores(Scorer(reader), BOTH, Output(TEXT, ANSWERS, PASSAGES)).keys() & GROUNDED == set()
+    assert Scorer(reader).score(BOTH, Output(TEXT, ANSWERS, PASSAGES)).keys() & GROUNDED == set()
 
 
 def test_the_grounded_scores_are_parts_and_wholes(scorer: Scorer) -> None:
-    found = scores(scorer, BOTH, Output(TEXT, ANSWERS, PASSAGES))
+    found = scorer.score(BOTH, Output(TEXT, ANSWERS, PASSAGES))
     assert (found["g_precision_part"], found["g_precision_whole"]) == (1.0, 1.0)
     assert (found["g_recall_part"], found["g_recall_whole"]) == (2.0, 2.0)
     assert found["sufficient"] == 0.0
     many = Output(TEXT, ANSWERS * SUFFICIENT, PASSAGES)
-    assert scores(scorer, BOTH, many)["sufficient"] == 1.0
-    nothing = scores(scorer, BOTH, Output("", (), PASSAGES))
+    assert scorer.score(BOTH, many)["sufficient"] == 1.0
+    nothing = scorer.score(BOTH, Output("", (), PASSAGES))
     assert (nothing["g_precision_whole"], nothing["gold_recall_part"], nothing["gold_recall_whole"]) == (0.0, 0.0, 2.0)
 
 
@@ -123,29 +120,29 @@ def test_grounded_recall_is_held_against_all_that_was_retrieved(reader: Reader) 
 
     grey = Passage(pid="g", title="Sky", text="In the evening it is grey.")
     few = Output(TEXT, ANSWERS, PASSAGES)
-    narrow = scores(Scorer(reader, ByPassage()), BOTH, few)
-    wide = scores(Scorer(reader, ByPassage()), BOTH, replace(few, universe=(*PASSAGES, grey)))
+    narrow = Scorer(reader, ByPassage()).score(BOTH, few)
+    wide = Scorer(reader, ByPassage()).score(BOTH, replace(few, universe=(*PASSAGES, grey)))
     assert (narrow["g_recall_part"], narrow["g_recall_whole"]) == (1.0, 1.0)
     assert (wide["g_recall_part"], wide["g_recall_whole"]) == (1.0, 2.0)
 
 
 def test_retrieving_and_giving_no_passage_covers_nothing_and_is_not_left_out(scorer: Scorer) -> None:
-    found = scores(scorer, BOTH, Output(TEXT, (), (), PASSAGES))
+    found = scorer.score(BOTH, Output(TEXT, (), (), PASSAGES))
     assert found["mrecall@5"] == found["answer_coverage@5"] == 0.0
     assert (found["g_recall_part"], found["g_recall_whole"]) == (0.0, 2.0)
 
 
 def test_exact_match_takes_the_first_reading_and_else_the_answer(scorer: Scorer) -> None:
     other = Interpretation(question="And by night?", answer="black")
-    assert scores(scorer, PLAIN, Output("black", (*ANSWERS, other)))["exact_match"] == 1.0
-    assert scores(scorer, PLAIN, Output("blue", (other, *ANSWERS)))["exact_match"] == 0.0
-    assert scores(scorer, PLAIN, Output("The blue."))["exact_match"] == 1.0
-    assert scores(scorer, PLAIN, Output(None))["exact_match"] == 0.0
+    assert scorer.score(PLAIN, Output("black", (*ANSWERS, other)))["exact_match"] == 1.0
+    assert scorer.score(PLAIN, Output("blue", (other, *ANSWERS)))["exact_match"] == 0.0
+    assert scorer.score(PLAIN, Output("The blue."))["exact_match"] == 1.0
+    assert scorer.score(PLAIN, Output(None))["exact_match"] == 0.0
 
 
 def test_alce_scores_the_first_line_without_citations(reader: Reader) -> None:
     output = Output("It is blue [1].\nOr grey [2], who knows.")
-    whole, cut = (scores(Scorer(reader, alce=alce), BOTH, output) for alce in (False, True))
+    whole, cut = (Scorer(reader, alce=alce).score(BOTH, output) for alce in (False, True))
     assert (whole["str_em"], cut["str_em"]) == (1.0, 0.5)
     assert (whole["length"], cut["length"]) == (9.0, 3.0)
     assert whole.keys() == cut.keys()
@@ -154,18 +151,18 @@ def test_alce_scores_the_first_line_without_citations(reader: Reader) -> None:
 def test_many_are_scored_as_one_by_one(scorer: Scorer) -> None:
     asked = [PLAIN, BOTH, question("grass", ("green",), long_answers=("Green.",)), BOTH]
     outputs = [Output(TEXT), Output(None, ANSWERS), Output("Grass is green."), Output("", ANSWERS, PASSAGES)]
-    together = scorer.score(asked, outputs)
+    together: Any = [*scorer.score_each(asked, outputs)]
     for one, other, output in zip(asked, together, outputs, strict=True):
-        assert scores(scorer, one, output) == pytest.approx(other)
+        assert scorer.score(one, output) == pytest.approx(other)
     long = score_long_answers([TEXT, "Grass is green."], [PLAIN, asked[2]], scorer.reader)
     assert [one.disambig.f1 for one in long] == [together[0]["disambig_f1"], together[2]["disambig_f1"]]
     assert long[1].rouge_l == together[2]["rouge_l"]
-    assert scorer.score([], []) == []
+    assert [*scorer.score_each([], [])] == []
 
 
 def test_questions_and_outputs_come_in_pairs(scorer: Scorer) -> None:
     with pytest.raises(ValueError, match=r"shorter|longer"):
-        scorer.score([PLAIN, BOTH], [Output(TEXT)])
+        next(scorer.score_each([PLAIN, BOTH], [Output(TEXT)]))
 
 
 def test_every_column_is_made_of_scores_that_are_given(reader: Reader, encoder: Encoder) -> None:
@@ -176,8 +173,8 @@ def test_every_column_is_made_of_scores_that_are_given(reader: Reader, encoder: 
         BOTH, wrong_answers=("green",), documents=(Document("1", "misinfo", "green"), Document("2", "noise", ""))
     )
     for asked in (question("sky", ("blue",), long_answers=(TEXT,)), BOTH):
-        given |= scores(scorer, asked, output).keys()
+        given |= scorer.score(asked, output).keys()
     cited = [one.model_copy(update={"pid": "2"}) for one in ANSWERS]
-    given |= scores(scorer, planted, Output(TEXT, cited, PASSAGES)).keys()
+    given |= scorer.score(planted, Output(TEXT, cited, PASSAGES)).keys()
     given |= {"failed", "calls", "input_tokens", "output_tokens", "seconds"} & {*Record.model_fields, "failed"}
     assert {name for column in COLUMNS.values() for name in column.scores} <= given

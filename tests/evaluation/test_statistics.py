@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from polyqa.base.values import json_data
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.statistics import Difference, Estimate, compare, estimate
 
@@ -90,7 +91,7 @@ def test_a_single_question_has_no_interval_and_its_json_is_json() -> None:
     assert isnan(one.low)
     assert isnan(one.high)
     assert str(one) == "50.0"
-    assert json.dumps(one.to_dict(), allow_nan=False) == '{"value": 50.0, "low": null, "high": null, "n": 1}'
+    assert json.dumps(json_data(one), allow_nan=False) == '{"value": 50.0, "low": null, "high": null, "n": 1}'
     assert str(Estimate(50.0, 40.0, 61.24, 3)) == "50.0 [40.0, 61.2]"
 
 
@@ -178,7 +179,7 @@ def test_only_questions_that_both_have_are_compared() -> None:
     assert (one.n, one.a, one.b) == (1, pytest.approx(30.0), pytest.approx(50.0))
     assert isnan(one.low)
     assert one.p == 1.0
-    assert one.to_dict()["low"] is None
+    assert json_data(one)["low"] is None
     assert compare(EM, [np.array([0.1, np.nan])], [np.array([np.nan, 0.2])]) is None
 
 

@@ -36,7 +36,7 @@ def stored(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text())
 
 
-@pytest.mark.parametrize("name", ["compiling", "load", "training.train_writer"])
+@pytest.mark.parametrize("name", ["load", "training.train_writer"])
 def test_help(name: str, run: Run) -> None:
     assert "--help" in run(name, "--help")
 

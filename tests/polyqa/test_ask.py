@@ -144,7 +144,7 @@ def test_what_gives_no_answer_is_said() -> None:
         (dspy.Prediction(answer="x", interpretations=["1997"]), "gives as readings or passages is none: .0,.: Input"),
         ("text", "has to give a dspy.Prediction with an answer; it gave str"),
         (dspy.Prediction(said="x"), "with an answer; it gave said"),
-        (dspy.Prediction(), "with an answer; it gave an empty one"),
+        (dspy.Prediction(), "with an answer; it gave Prediction"),
     ]:
         program.gives = gives
         with pytest.raises(PolyqaError, match=f"Bare.*{told}"):

@@ -74,7 +74,6 @@ def test_what_a_lost_worker_had_is_done_again(tmp_path: Path) -> None:
 
     with on_ray(partial(killing_once, tmp_path), Ray(2), at_once=2) as workers:
         done = asyncio.run(all_of_them(workers))
-        assert workers.wait("d")[0] == "d"
     assert [item for item, _ in done] == ["a", "die", "b", "c"]
     assert dict(done)["die"] not in (int((tmp_path / "died").read_text()), os.getpid())
 

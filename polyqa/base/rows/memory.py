@@ -129,8 +129,5 @@ def _unwrapped(data: Any, shape: Shape) -> Any:
 
 def _are_splits(data: Mapping[Any, Any], shape: Shape) -> bool:
     """Tell an object of splits from one of rows by id, which may be texts."""
-    return bool(data) and not (
-        shape.is_row(data)
-        or any(shape.is_row(value) for value in data.values())
-        or all(isinstance(value, str) for value in data.values())
-    )
+    rows = shape.is_row(data) or any(map(shape.is_row, data.values())) or all(isinstance(v, str) for v in data.values())
+    return shape.splits and bool(data) and not rows

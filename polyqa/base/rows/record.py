@@ -42,12 +42,15 @@ class Shape:
         ``None`` if they cannot be told.
     part
         What the files with such rows are called in a folder of BEIR.
+    splits
+        Whether an object of lists may be one of splits; else it is one of rows by id.
     """
 
     what: str
     names: frozenset[str]
     unnamed: Callable[[Sequence[str]], Sequence[str] | None]
     part: str
+    splits: bool = True
 
     def is_row(self, value: Any) -> bool:
         """Tell a row, which may be broken, from an object of rows."""

@@ -116,7 +116,7 @@ def unnested(records: Iterable[Record]) -> Iterator[Record]:
     for record in records:
         value = record.value if isinstance(record.value, Mapping) else {}
         paragraphs = [value] if "qas" in value else value.get("paragraphs")
-        if not isinstance(paragraphs, list):
+        if not isinstance(paragraphs, list) or "question" in value:  # MuSiQue's questions have paragraphs
             if value.keys() != {"header"}:  # MRQA's first line
                 yield record
             continue

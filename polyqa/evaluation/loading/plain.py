@@ -27,10 +27,15 @@ class OneAnswerRecord(QuestionRecord):
 
 
 class PlainRecord(OneAnswerRecord):
-    """HotpotQA, and tables of one's own: ``answer`` is one text, or a list in it; empty, there is none."""
+    """HotpotQA, MuSiQue, and tables of one's own: ``answer`` is one text, or a list in it; empty, there is none."""
 
     answers: AnswersIfAny = Field(validation_alias="answer")
+    answer_aliases: AnswersIfAny = Field(default_factory=list)
     may_be_null = frozenset({"answer"})
+
+    def aliases(self) -> Iterable[str]:
+        """Return the answer, and MuSiQue's aliases of it."""
+        return (*self.answers, *self.answer_aliases)
 
 
 class NQOpenRecord(PlainRecord):

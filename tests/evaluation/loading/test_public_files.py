@@ -53,6 +53,13 @@ PUBLIC: dict[str, tuple[str, str, str, list[tuple[str, str, list[tuple[str, ...]
         "read as DPR: 1 question, 1.0 aliases each",
         [("m", "Who?", [("Rowan",)])],
     ),
+    "MuSiQue": (
+        "musique_ans_v1.0_dev.jsonl",
+        '{"id": "2hop__1", "question": "Who?", "answer": "Rowan", "answer_aliases": ["Earl Rowan"], '
+        '"answerable": true, "paragraphs": [{"idx": 0, "title": "A", "paragraph_text": "b", "is_supporting": true}]}\n',
+        "read as questions with an answer: 1 question, 2.0 aliases each",
+        [("2hop__1", "Who?", [("Rowan", "Earl Rowan")])],
+    ),
     "HotpotQA": (
         "hotpot_dev_distractor_v1.json",
         '[{"_id": "h", "question": "Who?", "answer": "Rowan", "supporting_facts": [["A", 0]], '
