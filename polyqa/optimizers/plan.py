@@ -240,7 +240,7 @@ def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
     optimizer refuses, or wants an extra that is not installed. No recipe fits a program that takes no ``question``.
     """
     try:
-        signature(program.forward).bind(question="")
+        signature(type(program).forward).bind(program, question="")  # of an instance, DSPy warns of a direct call
     except TypeError as error:
         raise PolyqaError(
             f"{type(program).__name__} cannot be asked as program(question=…): {error}. Have its forward take one "

@@ -50,7 +50,7 @@ def reply(prompt: Any) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", ["labeled-few-shot", "bootstrap-few-shot", "bootstrap-random-search"])
-def test_everything_is_the_users_own(name: str, tmp_path: Path) -> None:
+def test_everything_is_the_users_own(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seen: list[dspy.Example] = []
 
     def metric(gold: dspy.Example, pred: dspy.Prediction, trace: object = None) -> float:
@@ -65,6 +65,7 @@ def test_everything_is_the_users_own(name: str, tmp_path: Path) -> None:
     assert bool(compiled.program.answer.demos) == (name != "bootstrap-random-search")
     assert all(one in EXAMPLES for one in seen)
     assert bool(seen) == (name != "labeled-few-shot")
+    assert "discouraged" not in capsys.readouterr().err  # DSPy's word for what touches `forward`
 
 
 @pytest.mark.parametrize("make", [Plan, Plan.of], ids=["Plan", "Plan.of"])
