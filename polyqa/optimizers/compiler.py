@@ -120,7 +120,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
             at_last = Moments(work, calls).reach("after")
         finally:
             meter.write()
-    compared = compare_runs(before, after, headline=plan.metric.measure)
+    compared = compare_runs(before, after, headline=plan.column)
     # The second run finds in memory what the first one encoded and read: their seconds say nothing.
     metrics = {name: difference for name, difference in compared.metrics.items() if name != "seconds"}
     comparison = replace(compared, metrics=metrics)
@@ -292,5 +292,9 @@ def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:
         questions=f"dev ({questions_fingerprint(plan.devset)})",
         n=len(plan.devset),
     )
-    answer = partial(answer_one, program, lm=plan.lm, scorer=Scorer(plan.metric.reader))
-    return run_answers(answer, plan.devset, folder=folder, identity=identity, threads=plan.threads)
+    own = plan.metric if isinstance(plan.metric, PlainMetric) else None
+    answer = partial(answer_one, program, lm=plan.lm, scorer=Scorer(plan.metric.reader), metric=own)
+    run = run_answers(answer, plan.devset, folder=folder, identity=identity, threads=plan.threads)
+    if own is not None:
+        own.check()
+    return run

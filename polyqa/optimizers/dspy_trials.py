@@ -271,7 +271,7 @@ def compilation_trials(
     The first is the program as it was, the last the compiled one, both with their scores on dev. The scores of all are
     means of the metric per question: a corpus value such as DR is another figure.
     """
-    before, after = (_mean(run, plan.metric.measure) for run in runs)
+    before, after = (_mean(run, plan.column) for run in runs)
     trials = [Trial(number=0, label="as it was", on="dev", kept=True, calls=calls[1], **before)]
     base = 0
     for _, done in step_files(plan.recipe, work):

@@ -17,7 +17,7 @@ from polyqa.metrics.optimizing import MEASURES, AnswerMetric, Measure
 from polyqa.models import Reader, SpanReader
 from polyqa.programs.knn import check_picking
 
-from .examples import as_metric, as_question, example_key
+from .examples import PlainMetric, as_metric, as_question, example_key
 from .recipes import GATHERING, WRITING, Optimizer, Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
@@ -81,6 +81,11 @@ class Plan:
             object.__setattr__(self, "recipe", named_recipe(self.recipe))
 
     @property
+    def column(self) -> str:
+        """The column of `polyqa.evaluation.columns.COLUMNS` that has what is optimized."""
+        return "metric" if isinstance(self.metric, PlainMetric) else self.metric.measure
+
+    @property
     def writer(self) -> dspy.LM:
         """The language model that writes instructions."""
         return self.prompt_lm or self.lm
@@ -110,7 +115,7 @@ class Plan:
         lm
             Runs the program; by default what ``dspy.configure`` or ``dspy.context`` set.
         reader
-            Of the Disambig-F1 by which the runs before and after are compared; the embedded one if not given.
+            Of the Disambig-F1 that the runs before and after are scored by, too; the embedded one if not given.
         more
             The other attributes, such as ``prompt_lm``, ``teacher`` and ``seed``.
 

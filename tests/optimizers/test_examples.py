@@ -63,8 +63,8 @@ def test_everything_is_the_users_own(name: str, tmp_path: Path, capsys: pytest.C
     assert {demo["question"] for demo in compiled.program.answer.demos} <= {one.question for one in EXAMPLES[:3]}
     # The search keeps the first of the best: without demos every answer is right already.
     assert bool(compiled.program.answer.demos) == (name != "bootstrap-random-search")
+    assert seen
     assert all(one in EXAMPLES for one in seen)
-    assert bool(seen) == (name != "labeled-few-shot")
     assert "discouraged" not in capsys.readouterr().err  # DSPy's word for what touches `forward`
 
 
@@ -365,8 +365,10 @@ def test_questions_that_fail_end_no_optimizer(tmp_path: Path) -> None:
     search = Recipe(name="search", optimizer="BootstrapFewShotWithRandomSearch", settings=settings)
     made = compile(Failing(), planned(search, dev=36), tmp_path / "work")
     assert made.before.failed == made.after.failed == 12
-    scores = [one.score for one in made.trials[1:-1]]
-    assert scores == pytest.approx([2 / 3] * 3, abs=1e-3)
+    # A program of short answers has no D-F1 to speak of: what it was compiled by is told, of every candidate alike.
+    assert [one.score for one in made.trials] == pytest.approx([2 / 3] * 5, abs=1e-3)
+    assert made.comparison.headline == "metric"
+    assert made.comparison.metrics["metric"].b == pytest.approx(200 / 3)
 
 
 @pytest.mark.parametrize("optimizer", ["BootstrapFewShot", "BootstrapFewShotWithRandomSearch"])
