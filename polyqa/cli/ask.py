@@ -1,13 +1,11 @@
 """`polyqa ask`: a question in, a complete answer with its sources out."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from io import TextIOWrapper
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -105,12 +103,6 @@ def ask_command(
             "--show-prompts", help="Also print every prompt and reply, and the demos (worked examples) in them."
         ),
     ] = False,
-    plot: Annotated[
-        Path | None,
-        options.more(
-            metavar="FILE", help="Draw what each step kept and dropped, and why, to a .png, .svg or .pdf file."
-        ),
-    ] = None,
     mlflow: options.Mlflow = None,
 ) -> None:
     """Answer a question: every reading, its evidence, one long answer with sources.
@@ -124,8 +116,6 @@ def ask_command(
         if question is None:
             from .session import answer_lines, converse
 
-            if plot is not None:
-                raise PolyqaError("--plot draws how one question was answered: give a question, too.")
             if sys.stdin.isatty() and not as_json:
                 if show_prompts:
                     raise PolyqaError("--show-prompts goes with a question; at the prompt, :why shows them.")
@@ -141,15 +131,9 @@ def ask_command(
 
         question = check_question(question)
         answering = choice.loaded()
-        steps: list[Mapping[str, Any]] = []
-        with _told(answering, plot, steps):
-            result = answering.ask(question)
+        result = answering.ask(question)
         wanted = chosen(result) if result.asked_back and not as_json and sys.stdin.isatty() else result
         _show(answering, as_json, show_prompts, wanted)
-        if plot is not None:  # last: a place that cannot be written costs no answer
-            from polyqa.reports.why import plot_why
-
-            plot_why(result, steps, plot)
 
 
 def _show(
@@ -167,18 +151,6 @@ def _show(
         return
     prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
     show_json({**result.to_dict(), **(prompts if show_prompts else {})}, lines=json_lines)
-
-
-def _told(answering: Answering, plot: Path | None, steps: list[Mapping[str, Any]]) -> AbstractContextManager[Any]:
-    """Return a block in which ``steps`` gets those of an answer, if they are to be drawn."""
-    if plot is None:
-        return nullcontext()
-    from polyqa.lm.recorder import listening
-    from polyqa.reports.plots import check_format
-    from polyqa.watching import Watch
-
-    check_format(plot)  # before anything is asked
-    return listening(Watch(lambda _, step: steps.append(step)), answering.program)
 
 
 def chosen(result: "Result") -> "Result":

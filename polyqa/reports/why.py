@@ -1,11 +1,9 @@
-"""Why an answer is what it is, in one figure: question, candidates, passages, readings, what was dropped and why."""
+"""Why an answer is what it is: question, candidates, passages, readings, what was dropped and why."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyqa.base.html import shortened
 from polyqa.base.text import counted
 from polyqa.metrics.text import normalize_answer
 from polyqa.programs.tree import ClarificationNode, NodeStatus
@@ -16,8 +14,7 @@ from .result import numbers_of
 if TYPE_CHECKING:
     from polyqa.asking import Result
 
-_LISTED = 5  # items of a stage; a slide holds no more
-_WIDE = 30  # characters of a line of the figure
+_LISTED = 5  # items of a stage
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Stage:
-    """A column of the figure: a title, and what is in it."""
+    """A step of the way: a title, and what is in it."""
 
     title: str
     items: tuple[Item, ...]
@@ -124,42 +121,3 @@ def _proposed(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
         question, answer = data.get("interpretation"), data.get("short_answer")
         if question and answer and "null" not in (question, answer):
             yield str(question), str(answer)
-
-
-def plot_why(result: "Result", steps: Sequence[Mapping[str, Any]], path: str | Path) -> Path:
-    """Draw the five `stages` of a question to a ``.png``, ``.svg`` or ``.pdf`` file."""
-    from textwrap import fill
-
-    from matplotlib.figure import Figure
-
-    from .plots import BLUE, GREY, check_format, save_figure
-
-    check_format(path)
-    columns = stages(result, steps)
-    figure = Figure(figsize=(13.3, 7.5))  # a slide, 16:9
-    axes = figure.add_axes((0.02, 0.02, 0.96, 0.96))
-    axes.set_axis_off()
-    axes.set_xlim(0, len(columns))
-    lowest = 1.0
-    for at, stage in enumerate(columns):
-        axes.text(at + 0.06, 0.05, stage.title, weight="bold", fontsize=13, va="center", parse_math=False)
-        if at:
-            axes.annotate("", (at + 0.05, 0.05), (at - 0.03, 0.05), arrowprops={"arrowstyle": "->", "color": GREY})
-        y = 0.11
-        for item in stage.items:
-            number = f"[{item.source}] " if item.source else ""
-            text = fill(shortened(number + item.text, 3 * _WIDE), _WIDE)
-            detail = fill(shortened(item.detail, 2 * _WIDE), _WIDE + 4) if item.detail else ""
-            lines = text.count("\n") + 1 + (detail.count("\n") + 1 if detail else 0)
-            colour = BLUE if item.kept else GREY
-            high = 0.03 * lines
-            axes.plot((at + 0.04, at + 0.04), (y - 0.005, y + high), color=colour, linewidth=3, solid_capstyle="butt")
-            shade = "black" if item.kept else "#5f5f5f"
-            axes.text(at + 0.07, y, text, va="top", fontsize=10.5, color=shade, parse_math=False)
-            if detail:
-                lower = y + 0.03 * (text.count("\n") + 1)
-                axes.text(at + 0.07, lower, detail, va="top", fontsize=9, color="#5f5f5f", parse_math=False)
-            y += high + 0.03
-        lowest = max(lowest, y)
-    axes.set_ylim(lowest, 0)
-    return save_figure(figure, path)

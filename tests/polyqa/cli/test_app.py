@@ -90,14 +90,6 @@ def test_show_prompts_prints_messages_and_replies(printed: Printed) -> None:
         assert part in out
 
 
-def test_a_picture_that_cannot_be_written_costs_no_answer(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    words = ("ask", "Who founded Alexandria?", "--program", "closed-book")
-    code, out, _ = run(*words, "--plot", tmp_path / "file" / "why.svg")
-    assert code == 2
-    assert "I do not know" in out
-
-
 def test_a_local_server_answers_in_place_of_the_engine(printed: Printed) -> None:
     model = f"openai/model-{uuid.uuid4().hex}"  # a new name: nothing comes out of DSPy's cache on disk
     with serve(ExtractiveEngine()) as server:

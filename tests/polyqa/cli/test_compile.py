@@ -166,8 +166,3 @@ def test_recipes_are_listed(printed: Printed) -> None:
     assert {name for name, one in listed.items() if one["writes"]} == writing
     assert (listed["knn"]["optimizer"], listed["knn"]["k"]) == ("labels", 5)
     assert [step["name"] for step in listed["gepa-then-knn"]["steps"]] == ["gepa", "knn"]
-
-
-def test_a_picture_of_why_an_answer_is_what_it_is(run: Run, artifact: Path, tmp_path: Path) -> None:
-    assert run("ask", "When did Titanic come out?", "--program", artifact, "--plot", tmp_path / "why.png")[0] == 0
-    assert (tmp_path / "why.png").read_bytes().startswith(b"\x89PNG")

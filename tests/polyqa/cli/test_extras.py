@@ -14,7 +14,6 @@ from polyqa.base.extras import missing, needs
     ("package", "extra", "words"),
     [
         ("lancedb", "questions", "questions build --index homonyms"),
-        ("matplotlib", "plots", "ask Who? --plot why.svg"),
         ("ray", "ray", "answer questions.jsonl --out answers.jsonl --engine ray"),
         ("mlflow", "mlflow", "ask Who? --mlflow http://127.0.0.1:1"),
         ("fastapi", "serve", "serve"),

@@ -101,7 +101,6 @@ MISTAKES = [
     (f"serve --lm openai/m@{NOWHERE} --lm-set timeout=long", "--timeout is a number, not 'long'."),
     ("serve --allow-origin '*'", "is no origin"),
     ("serve --mcp --port 1 --token 1234567890123456", "standard input and output only: leave out --port, --token"),
-    ("ask --plot why.png", "give a question, too"),
     ("answer asked.txt --out made.jsonl --address auto", "--address is for a Ray cluster: add --engine ray"),
     ("answer asked.txt --out made.jsonl --workers 8", "--workers is for a Ray cluster: add --engine ray"),
     # Questions, runs, judges and readers.

@@ -1,20 +1,16 @@
-"""What each stage of a question kept and dropped, as data and as a figure."""
+"""What each stage of a question kept and dropped."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import polyqa
 from polyqa.asking import Result
-from polyqa.base.errors import PolyqaError
-from polyqa.base.values import Interpretation
 from polyqa.lm.recorder import listening
 from polyqa.programs.tree import ClarificationNode, NodeStatus
-from polyqa.reports.why import plot_why, stages
+from polyqa.reports.why import stages
 from polyqa.watching import Watch
 
 QUESTION = "When did Titanic come out?"
@@ -66,25 +62,3 @@ def test_a_reading_that_was_given_up_is_named_with_the_reason(asked: tuple[Resul
     said = {item.text: item.detail for item in stages(withheld, more)[-1].items}
     assert said["The ship?"] == "does not fit the question"
     assert said["When did it dock?"] == "not sure enough to be shown"
-
-
-def test_nothing_falls_off_the_figure(
-    asked: tuple[Result, Steps], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result, steps = asked
-    long = "When did the film about the ship that sank in the northern Atlantic come out in the cinemas of {}?"
-    doubtful = tuple(Interpretation(question=long.format(n), answer="19 December 1997") for n in range(6))
-    figures: list[Any] = []
-    monkeypatch.setattr("polyqa.reports.plots.save_figure", lambda figure, path: figures.append(figure) or path)
-    plot_why(replace(result, doubtful=doubtful), steps, tmp_path / "why.png")
-    (axes,) = figures[0].axes
-    assert max(text.get_position()[1] for text in axes.texts) < axes.get_ylim()[0]
-
-
-def test_the_figure_has_every_stage(asked: tuple[Result, Steps], tmp_path: Path) -> None:
-    drawn = plot_why(*asked, tmp_path / "why.svg").read_text(encoding="utf-8")
-    texts = re.findall(r"<!-- (.*?) -->", drawn, re.DOTALL)
-    for title in ("Question", "200 candidates", "5 passages kept", "Dropped, and why"):
-        assert title in texts
-    with pytest.raises(PolyqaError, match="written as"):
-        plot_why(*asked, tmp_path / "why.gif")
