@@ -152,7 +152,7 @@ def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> K
         readme = artifact.path / README
         # A link in a stranger's folder may name any file of the user's, and what is pushed is public.
         regular = readme.is_file() and not readme.is_symlink()
-        text = readme.read_text(encoding="utf-8", errors="replace") if regular else artifact.to_markdown()
+        text = readme.read_text(encoding="utf-8", errors="replace") if regular else ""
         kinds = (artifact.card.program, str(artifact.card.recipe.get("name")))
         names = (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] for name in kinds)
         tags = list(dict.fromkeys(["dspy", "polyqa", "ambiguity", *filter(None, names)]))

@@ -280,7 +280,7 @@ def _check_names(recipe: Recipe) -> None:
     if recipe.optimizer in WRITING | GATHERING - {"own-runs"}:
         names = set[str]().union(*parameters(recipe.optimizer)) - _FROM_THE_PLAN
     else:
-        names = {"rounds", "start", "challengers", "calls"} if recipe.optimizer == "clauses" else set()
+        names = {"rounds", "start", "challengers"} if recipe.optimizer == "clauses" else set()
     if strange := sorted(recipe.settings.keys() - names):
         raise PolyqaError(
             f"The recipe {recipe.name!r} has the setting {strange[0]!r:.60}, which its optimizer lacks; "

@@ -428,7 +428,7 @@ def test_a_language_model_may_be_asked_with_what_is_no_json(tmp_path: Path) -> N
     assert compile(Mine(), plan, tmp_path / "work").program.answer.demos, "the same goes on"
 
 
-@pytest.mark.parametrize("name", ["compilation", "spent", "calls", "scored", "a/b", "../c", "x" * 300])
+@pytest.mark.parametrize("name", ["compilation", "spent", "calls", "spent_on", "a/b", "../c", "x" * 300])
 def test_a_recipe_may_have_any_name(name: str, tmp_path: Path) -> None:
     made = compile(Mine(), planned(Recipe(name=name, optimizer="own-runs")), tmp_path / "work")
     assert len(made.program.answer.demos) == 3
