@@ -16,7 +16,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.html import markdown, shortened
 from polyqa.colbert_index.writing import replacing
 from polyqa.evaluation.loading import load_questions
-from polyqa.loading import check_artifact
+from polyqa.loading import outline
 
 ORIGIN = "hub.json"
 """Written beside what was pulled: where it came from, and which commit."""
@@ -279,9 +279,8 @@ def _require_free(kind: Kind, target: Path, overwrite: bool) -> None:
 def check(kind: Kind, folder: Path) -> None:
     """Check the files of a folder as they are checked when they are used."""
     if kind is ARTIFACT:
-        artifact = read_artifact(folder)
-        check_artifact(artifact)
-        read_scores(artifact)
+        outline(folder)
+        read_scores(read_artifact(folder))
     else:
         _count_questions(next(folder / name for name in _SETS if (folder / name).is_file()))
 
