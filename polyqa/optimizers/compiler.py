@@ -35,7 +35,7 @@ from .clauses import search_clauses
 from .copied import Copied, copied_text
 from .dspy_trials import SUFFIX, Moments, compilation_trials, step_files, write_candidates
 from .examples import PlainMetric
-from .labels import label_demos, without_long_answers
+from .labels import label_demos
 from .plan import Plan, check_plan, check_recipe, check_teacher
 from .pool import Demo, bootstrap_pool
 from .teleprompters import run_teleprompter
@@ -181,8 +181,7 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
     match plan.recipe.optimizer:
         case "labels":
             labelled = label_demos(program, plan.trainset)
-            given = any(map(labelled.get, plan.recipe.predictors or shown_demos(program)))
-            if not given and not missing_demos(program, plan):
+            if not any(map(labelled.get, plan.recipe.predictors or shown_demos(program))):
                 warnings.warn(_NO_DEMOS, stacklevel=2)
             return _show(program, labelled, plan)
         case "own-runs":
@@ -204,7 +203,8 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
 
 _NO_DEMOS = (
     "The labels give the program no demos, and the recipe changes nothing: they are made for calls whose fields polyqa "
-    "knows, from the passages of a method retrieve(question). Take bootstrap-few-shot, which takes demos from runs."
+    "knows, from the passages of a method retrieve(question), or from the training questions' long answers. Take "
+    "bootstrap-few-shot, which takes demos from runs."
 )
 
 
@@ -223,21 +223,6 @@ def shown_demos(program: dspy.Module) -> list[str]:
         for name, predictor in program.named_predictors()
         if not find_by_fields(_VERIFICATIONS, predictor.signature.input_fields, predictor.signature.output_fields)
     ]
-
-
-def missing_demos(program: dspy.Module, plan: Plan) -> str:
-    """Return in a sentence which predictors get no demos because no training question has a long answer."""
-    bare = without_long_answers(program, plan.trainset)
-    for step in plan.recipe.parts:
-        names = step.predictors or shown_demos(program)
-        lacking = [name for name in names if name in bare]
-        if step.optimizer == "labels" and lacking:
-            some = "" if len(lacking) < len(names) else ", and changes nothing"
-            return (
-                f"The recipe {step.name} shows {', '.join(lacking)} no demos{some}: these need training questions with "
-                "long answers, and none has one. Add long answers, or take knn-bootstrap, which takes demos from runs."
-            )
-    return ""
 
 
 def _show(program: dspy.Module, pools: dict[str, list[Demo]], plan: Plan) -> dspy.Module:
