@@ -38,6 +38,7 @@ from polyqa.questions import Counts, generate_questions
 from polyqa.questions.namesakes import AskedOfNamesakes, ask_namesakes, namesakes
 from polyqa.questions.training_set import (
     TRUSTED,
+    Trust,
     connected,
     pick_passages,
     split_questions,
@@ -301,9 +302,9 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
         journal = out / ".work" / JOURNAL
         made = generate_questions(passages, lm=lm, reader=reader, journal=journal, threads=threads, step=step)
     asked: list[AskedOfNamesakes] = []
-    fluent = not isinstance(engine, ExtractiveEngine)
-    trust, trusted = None if fluent else engine.trust, TRUSTED
-    if fluent:
+    trust: Trust | None = engine.trust if isinstance(engine, ExtractiveEngine) else None
+    trusted = TRUSTED
+    if fluent := trust is None:
         keeping = lm.copy(cache=True)  # with all others of this folder: what was asked is not asked again
         pairs = namesakes(passages)
         with bar(len(pairs), "namesakes") as step:

@@ -61,7 +61,7 @@ def test_a_teacher_makes_the_demos(
 def test_compile_prints_the_gain_and_saves_what_it_was_told(
     printed: Printed, sets: tuple[object, ...], tmp_path: Path
 ) -> None:
-    bootstrap = ("--recipe", "knn-bootstrap", "--threshold", "0.25", "--predictors", "extract", "--seed", "2")
+    bootstrap = ("--recipe", "knn-bootstrap", "--threshold", "0.25", "--predictors", " extract", "--seed", "2")
     # Passages are left out where a program has no such setting.
     for program, recipe, settings in (("query-refinement", (), {}), ("rac", bootstrap, {"passages": 2})):
         made = tmp_path / program
