@@ -136,7 +136,11 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         **{f"program.{name}": value for name, value in identity(program).items()},
         "train": questions_fingerprint(plan.trainset),
         "dev": questions_fingerprint(plan.devset),
-        "recipe": plan.recipe.model_dump(mode="json"),
+        "recipe": plan.recipe.name,
+        **{
+            f"step {number}": one.model_dump(mode="json", exclude_defaults=True, exclude={"name", "summary"})
+            for number, one in enumerate(plan.recipe.parts, 1)
+        },
         "measure": plan.metric.measure,
         "reader": plan.metric.reader.name,
         **({"metric": plan.metric.name} if isinstance(plan.metric, PlainMetric) else {}),
