@@ -1,10 +1,8 @@
 """Adapts a program to another corpus: index, training questions, compilation, and what it brought."""
 
 import json
-import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from operator import attrgetter
@@ -13,7 +11,6 @@ from typing import Any
 
 import dspy
 
-from polyqa.artifacts.store import artifact_names, compiled_home, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
 from polyqa.base.languages import MODELS_READ, corpus_language
@@ -37,7 +34,7 @@ from polyqa.optimizers.plan import check_measurable, check_recipe
 from polyqa.optimizers.recipes import Recipe
 from polyqa.programs.questions_judged import JUDGED, trust_in_questions
 from polyqa.programs.registry import REGISTRY, registered
-from polyqa.questions import Counts, Generation, generate_questions
+from polyqa.questions import Counts, generate_questions
 from polyqa.questions.namesakes import AskedOfNamesakes, ask_namesakes, namesakes
 from polyqa.questions.training_set import (
     TRUSTED,
@@ -50,9 +47,7 @@ from polyqa.questions.training_set import (
 from polyqa.reports.adaptation import adaptation_report
 
 from .compiling import Budget, Made, check_program, chosen_recipe, compile, require_free
-from .evaluating import evaluate
 from .language_models import (
-    LOCAL,
     Models,
     default_threads,
     embedded_engine,
@@ -70,16 +65,6 @@ _PARTS = 3  # train, dev, held out
 _DEV = 0.25  # of the train part: what a recipe picks by
 _MOST_CALLS = 1 + 8 + 2 * 8  # per passage: detection, and for eight answers a question and two revisions
 _CALLS_OF_A_PAIR = 3  # of namesakes: a question, and its answers once more
-_SAMPLE = 4  # passages that tell how long the others take
-
-
-@dataclass(frozen=True)
-class Shipped:
-    """How a shipped artifact, compiled for other passages, does on the held-out questions."""
-
-    name: str
-    run: Run
-    difference: Difference
 
 
 @dataclass(frozen=True)
@@ -100,8 +85,6 @@ class Adapted:
         The names that several passages share, each with their titles.
     made
         The artifact; its test gain is on the held-out questions.
-    shipped
-        Artifacts for the same program that come with polyqa, against the uncompiled program.
     """
 
     index: ColBERTIndex
@@ -111,7 +94,6 @@ class Adapted:
     held_out: Sequence[Question]
     dropped: Mapping[str, int]
     made: Made
-    shipped: Sequence[Shipped]
     families: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
@@ -237,12 +219,11 @@ def adapt(
                 picked = passages
                 if limit_passages is not None:
                     picked = pick_passages(passages, limit_passages, budget.seed)
-                if not budget.confirm(_expected(picked, models, out)):
+                if not budget.confirm(_expected(picked)):
                     return None
                 source = _made_questions(picked, models, out, budget, Path(corpus).name)
             sets = _split(source, budget.seed, None if given is not None else out)
             train, dev, held_out = (questions.asked for questions in sets.by_name().values())
-            places = _shipped_places(program, str(lm.model), out)
             made = compile(
                 program,
                 recipe=chosen,
@@ -250,15 +231,12 @@ def adapt(
                 out=out,
                 models=models,
                 measure=measure,
-                budget=replace(budget, max_calls=None, further_runs=len(places) * len(held_out)),
+                budget=replace(budget, max_calls=None),
                 index=index.path,
             )
             if made is None:
                 return None
-            shipped = [_shipped(place, made, held_out, index, models, budget.threads) for place in places]
-        done = Adapted(
-            index, source.counts, train, dev, held_out, source.dropped, made, shipped, families=source.families
-        )
+        done = Adapted(index, source.counts, train, dev, held_out, source.dropped, made, source.families)
         write_atomically(out / REPORT, adaptation_report(done))
         if not made.failed:
             remove_work(out / ".work")
@@ -321,19 +299,18 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
     engine = getattr(lm, "engine", None)
     threads = budget.threads or default_threads(lm)
     with bar(len(passages), "passages") as step:
-        made = _generated(passages, models, out, threads, step)
+        journal = out / ".work" / JOURNAL
+        made = generate_questions(passages, lm=lm, reader=reader, journal=journal, threads=threads, step=step)
     asked: list[AskedOfNamesakes] = []
-    trust: Trust | None = None
+    trust: Trust | None = engine.trust if isinstance(engine, ExtractiveEngine) else None
     trusted = TRUSTED
-    if fluent := not isinstance(engine, ExtractiveEngine):
+    if fluent := trust is None:
         keeping = lm.copy(cache=True)  # with all others of this folder: what was asked is not asked again
         pairs = namesakes(passages)
         with bar(len(pairs), "namesakes") as step:
             asked = ask_namesakes(pairs, keeping, threads=threads, step=step)
         if getattr(lm, "reads_passages", False):
             trust, trusted = partial(_judged, lm=keeping), JUDGED
-    else:
-        trust = engine.trust
     usable = training_questions(
         made.questions,
         passages,
@@ -361,37 +338,10 @@ def _judged(asked: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM) -> list[
         return trust_in_questions(asked, lm, step=step)
 
 
-def _generated(
-    passages: Sequence[Passage], models: Models, out: Path, threads: int, step: Callable[[], None] = lambda: None
-) -> Generation:
-    return generate_questions(
-        passages,
-        lm=models.answering(),
-        reader=shared_reader(models.reader),
-        journal=out / ".work" / JOURNAL,
-        threads=threads,
-        step=step,
-    )
-
-
-def _expected(passages: Sequence[Passage], models: Models, out: Path) -> str:
-    """Return what making questions is expected to take: calls, or minutes where the model runs in this process.
-
-    Nobody knows how fast this machine is: the first passages that are left are read, and their questions are kept.
-    """
-    lm = models.answering()
-    what = f"{counted(len(passages), 'passage')} to make questions from"
-    if not isinstance(getattr(lm, "engine", None), ExtractiveEngine) and lm.model.partition("/")[0] != LOCAL:
-        pairs = len(namesakes(passages))
-        return f"{what}, at most {_MOST_CALLS * len(passages) + _CALLS_OF_A_PAIR * pairs:,} calls"
-    done = _generated([], models, out, 1).others
-    left = [passage for passage in passages if passage.pid not in done]
-    ends: list[float] = []
-    with suppress(PolyqaError):  # a few that fail end nothing; what is wrong with all of them is told when all are read
-        _generated(left[: 1 + _SAMPLE], models, out, 1, lambda: ends.append(time.monotonic()))
-    each = (ends[-1] - ends[0]) / (len(ends) - 1) if len(ends) > 1 else 0.0  # without the first, which loads the model
-    minutes = round(each * (len(left) - len(ends)) / 60)
-    return f"{what}, about {counted(minutes, 'minute')}" if minutes else f"{what}, less than a minute"
+def _expected(passages: Sequence[Passage]) -> str:
+    """Return what making questions is expected to take."""
+    calls = _MOST_CALLS * len(passages) + _CALLS_OF_A_PAIR * len(namesakes(passages))
+    return f"{counted(len(passages), 'passage')} to make questions from, at most {calls:,} calls"
 
 
 def _split(source: _Source, seed: int, out: Path | None) -> Sets:
@@ -434,23 +384,3 @@ def _records(questions: Sequence[Question]) -> dict[str, Any]:
         }
         for question in questions
     }
-
-
-def _shipped_places(program: str, lm: str, out: Path) -> list[Path]:
-    """Return the folders of the shipped artifacts of a program for a language model, but for the one being made."""
-    places = [compiled_home() / name for name in artifact_names()]
-    cards = [(place, read_artifact(place).card) for place in places if place.resolve() != out.resolve()]
-    return [place for place, card in cards if (card.program, card.lm) == (program, lm)]
-
-
-def _shipped(
-    place: Path, made: Made, held_out: Sequence[Question], index: ColBERTIndex, models: Models, threads: int | None
-) -> Shipped:
-    """Evaluate a shipped artifact of the same program."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that its demos are about other passages is the point
-        ready = load(place, index=index)
-    folder = made.path / ".work" / f"shipped-{place.name}"
-    run = evaluate(ready, held_out, models=models, folder=folder, threads=threads)
-    assert made.test_runs is not None
-    return Shipped(place.name, run, difference_in(made.test_runs[0], run, made.card.measure))

@@ -32,7 +32,7 @@ from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.models import EMBEDDED_ENCODER
 from polyqa.optimizers.calls import kept_calls, remove_work
-from polyqa.optimizers.compiler import Compiled, compile_program, missing_demos
+from polyqa.optimizers.compiler import Compiled, compile_program
 from polyqa.optimizers.plan import Plan, check_measurable, check_plan, check_recipe, check_teacher, check_writer
 from polyqa.optimizers.recipes import Recipe
 from polyqa.optimizers.recipes import recipe as recipe_by_name
@@ -64,15 +64,12 @@ class Budget:
     confirm
         Is shown what it is expected to take (`polyqa.costing.Estimate`) before it starts; ``False`` stops it, and
         ``None`` is returned.
-    further_runs
-        Runs of the program that the caller makes afterwards: counted in what ``confirm`` is shown.
     """
 
     max_calls: int | None = None
     threads: int | None = None
     seed: int = 0
     confirm: Callable[[object], bool] = lambda what: True
-    further_runs: int = 0
 
     def __post_init__(self) -> None:
         """Refuse what would be taken for nothing given."""
@@ -184,9 +181,7 @@ def compile(
         loading.warm_up(student, plan.lm)
         ready_reader(models.reader)
         work = out / ".work"
-        if missing := missing_demos(student, plan):
-            warnings.warn(missing, stacklevel=2)
-        if not budget.confirm(expected_cost(student, plan, budget.further_runs + 2 * len(test))):
+        if not budget.confirm(expected_cost(student, plan, 2 * len(test))):
             return None
         with kept_calls(work, budget.max_calls):
             compiled = compile_program(student, plan, work)

@@ -16,13 +16,14 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.html import markdown, shortened
 from polyqa.colbert_index.writing import replacing
 from polyqa.evaluation.loading import load_questions
-from polyqa.loading import check_artifact
+from polyqa.loading import outline
 
 ORIGIN = "hub.json"
 """Written beside what was pulled: where it came from, and which commit."""
 TIMEOUT = 20.0
 """Seconds without a byte after which the hub counts as silent; its client tries again what is worth it."""
-_MB = 1 << 20
+_MOST_MB = 64
+"""Of each file."""
 _OF_THE_HUB = ".gitattributes"
 _PULLS = re.compile(r"\A(?:`polyqa pull [^`\n]+` gets this compiled program\.\n+)+")
 _FRONT = re.compile(r"\A---\r?\n.*?^---\r?\n+", re.DOTALL | re.MULTILINE)
@@ -32,27 +33,22 @@ _BAD_TOKEN = "Invalid credentials in Authorization header"
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of repository: what messages and the hub call it, and its files, with the most bytes that each may have.
+    """A kind of repository: what messages and the hub call it, and its files.
 
     All files that are ``required`` must be there, and exactly one of ``one_of``.
     """
 
     title: str
     repo_type: str
-    limits: dict[str, int]
+    files: tuple[str, ...]
     required: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
 
 
-ARTIFACT = Kind(
-    "compiled program",
-    "model",
-    {README: 4 * _MB, STATE: 64 * _MB, CARD: 64 * _MB, SCORES: 64 * _MB},
-    (STATE, CARD),
-)
+ARTIFACT = Kind("compiled program", "model", (README, STATE, CARD, SCORES), (STATE, CARD))
 _SUFFIXES = (".json", ".jsonl", ".ndjson")  # of a set of questions that is pushed
 _SETS = tuple(f"questions{suffix}" for suffix in _SUFFIXES)
-QUESTION_SET = Kind("question set", "dataset", {README: 4 * _MB, **dict.fromkeys(_SETS, 64 * _MB)}, (), _SETS)
+QUESTION_SET = Kind("question set", "dataset", (README, *_SETS), (), _SETS)
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ def push(what: str | Path, repo: str, *, private: bool = False, license: str | N
             api.create_repo(repo, repo_type=kind.repo_type, private=private or None, exist_ok=True)
             held = api.repo_info(repo, repo_type=kind.repo_type, timeout=TIMEOUT)
             names = {file.rfilename for file in held.siblings or ()}
-            if strange := sorted(names - {_OF_THE_HUB, *kind.limits}):
+            if strange := sorted(names - {_OF_THE_HUB, *kind.files}):
                 raise PolyqaError(
                     f"{repo} holds {strange[0]!r:.80}, which no {kind.title} has: push to a repository of its own."
                 )
@@ -152,7 +148,7 @@ def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> K
         readme = artifact.path / README
         # A link in a stranger's folder may name any file of the user's, and what is pushed is public.
         regular = readme.is_file() and not readme.is_symlink()
-        text = readme.read_text(encoding="utf-8", errors="replace") if regular else artifact.to_markdown()
+        text = readme.read_text(encoding="utf-8", errors="replace") if regular else ""
         kinds = (artifact.card.program, str(artifact.card.recipe.get("name")))
         names = (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] for name in kinds)
         tags = list(dict.fromkeys(["dspy", "polyqa", "ambiguity", *filter(None, names)]))
@@ -162,9 +158,7 @@ def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> K
     header = yaml.safe_dump(front, sort_keys=False)  # for the hub, then Markdown for people
     (folder / README).write_text(f"---\n{header}---\n\n{body}", encoding="utf-8")
     check(kind, folder)
-    for file, most in kind.limits.items():
-        if (folder / file).is_file() and (folder / file).stat().st_size > most:
-            raise PolyqaError(f"{file} of {str(what)!r:.200} is larger than {most >> 20} MB.")
+    _check_sizes(f"{str(what)!r:.200}", {file.name: file.stat().st_size for file in folder.iterdir()})
     return kind
 
 
@@ -235,12 +229,15 @@ def _listed(kind: Kind, repo: str, revision: str) -> tuple[str, list[str]]:
         if not sizes.keys() >= {*kind.required} or (kind.one_of and len(sizes.keys() & {*kind.one_of}) != 1):
             wanted = " and ".join(kind.required) or f"one of {', '.join(kind.one_of)}"
             raise PolyqaError(f"{repo} holds no {kind.title} of polyqa: it must have {wanted}.")
-        names = [name for name in kind.limits if name in sizes]
-        for name in names:
-            if sizes[name] > kind.limits[name]:
-                most = kind.limits[name] >> 20
-                raise PolyqaError(f"{name} of {repo} is larger than {most} MB, which no such file is.")
+        names = [name for name in kind.files if name in sizes]
+        _check_sizes(repo, {name: sizes[name] for name in names})
     return str(info.sha), names
+
+
+def _check_sizes(of: str, sizes: dict[str, int]) -> None:
+    for name, size in sizes.items():
+        if size > _MOST_MB << 20:
+            raise PolyqaError(f"{name} of {of} is larger than {_MOST_MB} MB, which no such file is.")
 
 
 def _download(kind: Kind, repo: str, commit: str, names: list[str], folder: Path) -> None:
@@ -272,16 +269,15 @@ def _require_free(kind: Kind, target: Path, overwrite: bool) -> None:
     names = {file.name for file in target.iterdir()}
     if names and ORIGIN not in names:
         raise PolyqaError(f"{target} has no {ORIGIN}: it was not pulled, and is not replaced. Take another folder.")
-    if strange := sorted(names - {ORIGIN, *kind.limits}):
+    if strange := sorted(names - {ORIGIN, *kind.files}):
         raise PolyqaError(f"{target} holds {strange[0]!r:.80}, too, and is not replaced: take another folder.")
 
 
 def check(kind: Kind, folder: Path) -> None:
     """Check the files of a folder as they are checked when they are used."""
     if kind is ARTIFACT:
-        artifact = read_artifact(folder)
-        check_artifact(artifact)
-        read_scores(artifact)
+        outline(folder)
+        read_scores(read_artifact(folder))
     else:
         _count_questions(next(folder / name for name in _SETS if (folder / name).is_file()))
 

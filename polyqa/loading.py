@@ -331,13 +331,19 @@ def _load_demos(program: dspy.Module, path: Path) -> None:
     load_program(program, read_json(path), str(path))
 
 
-def check_artifact(artifact: Artifact) -> None:
-    """Check an artifact as `load` does, with the same errors, but open no index and load no model."""
-    card, settings = artifact.card, _checked_card(artifact)
-    needs = registered(card.program).needs
-    count = 2 + needs_questions(card.program, settings) + ("reader" in needs)
+def outline(program: str | Path) -> dspy.Module:
+    """Return a program to look at: checked and made as `load` does it, but no index is opened and no model loaded."""
+    name, encoder, settings = str(program), EMBEDDED_ENCODER, dict[str, Any]()
+    artifact = None if program in PROGRAMS else read_artifact(program)
+    if artifact is not None:
+        name, encoder, settings = artifact.card.program, artifact.card.encoder, _checked_card(artifact)
+    needs = registered(name).needs
+    count = 2 + needs_questions(name, settings) + ("reader" in needs)
     parts = [SimpleNamespace()] * count if "index" in needs else []  # nothing is asked of them
-    _restore(_constructed(card.program, parts, SimpleNamespace(name=card.encoder), settings), artifact)
+    made = _constructed(name, parts, SimpleNamespace(name=encoder), settings)
+    if artifact is not None:
+        _restore(made, artifact)
+    return made
 
 
 def _checked_card(artifact: Artifact) -> dict[str, Any]:

@@ -1,22 +1,14 @@
-"""What a document and a notebook show of an artifact: its card, in words."""
+"""What documents and commands show of an artifact: its card, in words."""
 
-from polyqa.base.html import render
 from polyqa.base.text import p_text
 
 from .card import Card, Gain
-
-_HEAD = ("questions", "n", "metric", "uncompiled", "compiled", "difference", "p")
 
 
 def gain_texts(gain: Gain) -> tuple[str, str, str, str]:
     """Return the values before and after, the difference, and p; where these say nothing, the failures."""
     said = (gain.change, p_text(gain.p)) if gain.tells else (gain.failures, "")
     return str(gain.before), str(gain.after), *said
-
-
-def artifact_text(card: Card, kind: str) -> str:
-    """Return a card, what was compiled how and what it brought, as ``html`` for a notebook or as ``md``."""
-    return render(f"artifact.{kind}", title=card.name, facts=artifact_facts(card), head=_HEAD, gains=_gains(card))
 
 
 def artifact_facts(card: Card) -> dict[str, str]:
@@ -36,10 +28,3 @@ def artifact_facts(card: Card) -> dict[str, str]:
         "index": f"{index.name} ({index.passages:,} passages, {index.fingerprint}){where}" if index else "none",
         "made": f"{card.date}, polyqa {card.versions.get('polyqa', '?')}, DSPy {card.versions.get('dspy', '?')}",
     }
-
-
-def _gains(card: Card) -> list[tuple[str, ...]]:
-    return [
-        (f"{name}: {gain.data.source}", str(gain.before.n), gain.metric, *gain_texts(gain))
-        for name, gain in card.gains.items()
-    ]

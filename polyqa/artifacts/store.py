@@ -6,7 +6,7 @@ language model, an address or a key.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,29 +31,7 @@ class Artifact:
 
     path: Path
     card: Card
-    state: Any
-
-    def __repr__(self) -> str:
-        gain = self.card.test_gain or self.card.dev_gain  # on the questions reported last
-        brought = f", {gain.metric:.40} {gain.change}" if gain is not None and gain.tells else ""
-        recipe = str(self.card.recipe.get("name"))[:60]
-        return f"Artifact({str(self.path)!r:.200}, program={self.card.program!r:.60}, recipe={recipe!r}{brought})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the card and the state as JSON data."""
-        return {"card": self.card.model_dump(mode="json"), "program": self.state}
-
-    def to_markdown(self) -> str:
-        """Return the card as Markdown: what was compiled how, and what it brought."""
-        from .showing import artifact_text
-
-        return artifact_text(self.card, "md")
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: the card."""
-        from .showing import artifact_text
-
-        return artifact_text(self.card, "html")
+    state: Any = field(repr=False)
 
 
 def compiled_home() -> Path:

@@ -76,8 +76,6 @@ def adapt_command(
     if done.counts is not None:
         say(f"{done.counts}; {counted(sum(done.dropped.values()), 'question')} not used")
     say(f"questions: {len(done.train)} train, {len(done.dev)} dev, {len(done.held_out)} held out")
-    for one in done.shipped:
-        say(f"{one.name} (shipped), against the uncompiled program: {one.difference}")
     other, wrong = len(changed_readings(done)), len(still_wrong(done))
     say(f"of {len(done.held_out)} held-out questions {other} have other readings now, {wrong} no right answer yet")
     say(f"index {done.index.name}; saved in {done.made.path}; all questions in {done.made.path / REPORT}", err=True)

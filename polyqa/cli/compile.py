@@ -73,12 +73,13 @@ def compile_command(
     Run the same command again to resume a stopped compilation and to repeat failed questions. Exit code 3 if some
     questions failed.
     """
-    from polyqa.compiling import Budget, Teacher, compile
+    from polyqa.compiling import Budget, Teacher, check_program, compile
     from polyqa.optimizers.recipes import recipe as recipe_by_name
     from polyqa.question_sets import Sets
 
+    check_program(program)
     how = recipe_by_name(recipe).with_options(
-        threshold=threshold, predictors=predictors.split(",") if predictors else ()
+        threshold=threshold, predictors=[name.strip() for name in predictors.split(",")] if predictors else ()
     )
     options.check_questions(context, program, index, "train", "dev")
     settings = options.program_settings(program, passages, program_sets)

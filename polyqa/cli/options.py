@@ -363,13 +363,6 @@ def given(context: typer.Context, *names: str, source: str = "COMMANDLINE") -> l
     ]
 
 
-def compiled_index(program: str | None) -> str | None:
-    """Return the name of the index that a program was compiled over; ``None`` for one that is not compiled."""
-    card = _card(program)
-    index = None if card is None else card.index
-    return None if index is None or index.names_a_path else index.name
-
-
 def tell_engine(program: str | None, lm: str) -> None:
     """Say on standard error that the embedded engine answers where another language model was compiled for."""
     from polyqa.extractive import MODEL_NAME
@@ -401,7 +394,9 @@ def check_questions(context: typer.Context, program: str | None, index: str | No
     from polyqa.colbert_index.store import SHIPPED, index_path
     from polyqa.colbert_index.versions import is_index
 
-    index = index or compiled_index(program)
+    card = _card(program)
+    if index is None and card is not None and card.index is not None and not card.index.names_a_path:
+        index = card.index.name
     unnamed = given(context, *names, source="DEFAULT")
     if unnamed and index is not None and Path(index).name != SHIPPED and is_index(index_path(index)):
         raise PolyqaError(

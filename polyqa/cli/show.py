@@ -29,23 +29,20 @@ def show_command(
             autocompletion=completion.programs,
         ),
     ] = None,
-    index: options.Index = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all demos, not only the first of each call.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print card and state, or what differs, as JSON.")] = False,
 ) -> None:
     """Show what a program is, what compiling gained, and its prompts; or how two programs differ."""
     from polyqa.artifacts.state import dump_program
     from polyqa.artifacts.store import read_artifact
-    from polyqa.loading import load
+    from polyqa.loading import outline
     from polyqa.optimizers.prompts import demos_shown, prompt_changes, prompt_diff, prompt_texts
     from polyqa.programs import PROGRAMS
 
     made = None if artifact in PROGRAMS else read_artifact(artifact)
-    if made is None:  # beside what was made of it
-        index = index or options.compiled_index(other)
-    program = load(artifact, index=index, strict=False)
+    program = outline(artifact)
     if other is not None:
-        second = load(other, index=index, strict=False)
+        second = outline(other)
         changes, diff = prompt_changes(program, second), prompt_diff(program, second, most=None if everything else 0)
         if as_json:
             show_json({"programs": [artifact, other], "changes": changes, "diff": diff})

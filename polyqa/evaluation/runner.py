@@ -109,17 +109,27 @@ def _earlier_records(folder: Path, ids: Sequence[str], identity: RunIdentity) ->
     return done
 
 
-def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Scorer) -> Record:
-    """Answer and score one question.
+def answer_one(
+    program: dspy.Module,
+    question: Question,
+    lm: dspy.LM,
+    scorer: Scorer,
+    metric: Callable[[dspy.Example, dspy.Prediction], float] | None = None,
+) -> Record:
+    """Answer and score one question, also by a ``metric`` of a user's own if it is given.
 
-    If the program raised, or the judge failed, the record has the error, and the scores of an empty answer.
+    If the program or the metric raised, or the judge failed, the record has the error, and the scores of an empty
+    answer.
     """
+    own: dict[str, float] = {}
     failure: Failure | None = None
     recorder = Recorder()
     output, extra = _NOTHING
     try:
         with recording(lm) as recorder:
             prediction = program(question=question.question)
+        if metric is not None:
+            own = {"metric": float(metric(question.to_example(), prediction))}
         output, extra = _output(prediction, type(program).__name__)
     except Exception as error:
         failure = Failure.of(error, recorder.calls[-1].reply if recorder.calls else "")
@@ -133,7 +143,7 @@ def answer_one(program: dspy.Module, question: Question, lm: dspy.LM, scorer: Sc
         question,
         output,
         extra=extra,
-        scores=scores,
+        scores=scores | own,
         calls=len(recorder.calls),
         input_tokens=recorder.input_tokens,
         output_tokens=recorder.output_tokens,

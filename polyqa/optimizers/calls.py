@@ -71,8 +71,6 @@ class CallCounter(BaseCallback):
         self.path = path
         self.most = most
         self.made = _read(path, lambda text: int(json.loads(text)["calls"])) or 0
-        self.asked = 0
-        """How many calls were asked for since the start, those with a kept reply included."""
         self.why_stopped = ""
         """What the user is told; empty while calls may go out."""
         self._outage = Outage("calls of the language model", CALLS_AT_ONCE)
@@ -98,13 +96,7 @@ class CallCounter(BaseCallback):
                 )
             self._refuse()
             self.made += calls
-            self.asked += calls
             write_atomically(self.path, json.dumps({"calls": self.made}), lasting=False)
-
-    def replay(self, calls: int) -> None:
-        """Count calls whose replies were kept."""
-        with self._changed:
-            self.asked += calls
 
     def cache_asked(self) -> None:
         """Take back what was counted for the call that asks the cache now, which counts it."""
@@ -173,7 +165,8 @@ class CallCache(Cache):
         reply = super().get(request, ignored_args_for_cache_key)
         if str(request.get("_fn_identifier")).startswith(_OF_LANGUAGE_MODELS):
             self.counter.cache_asked()
-            (self.counter.reserve if reply is None else self.counter.replay)(_replies(request))
+            if reply is None:
+                self.counter.reserve(_replies(request))
         return reply
 
 

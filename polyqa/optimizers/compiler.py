@@ -35,7 +35,7 @@ from .clauses import search_clauses
 from .copied import Copied, copied_text
 from .dspy_trials import SUFFIX, Moments, compilation_trials, step_files, write_candidates
 from .examples import PlainMetric
-from .labels import label_demos, without_long_answers
+from .labels import label_demos
 from .plan import Plan, check_plan, check_recipe, check_teacher
 from .pool import Demo, bootstrap_pool
 from .teleprompters import run_teleprompter
@@ -120,7 +120,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
             at_last = Moments(work, calls).reach("after")
         finally:
             meter.write()
-    compared = compare_runs(before, after, headline=plan.metric.measure)
+    compared = compare_runs(before, after, headline=plan.column)
     # The second run finds in memory what the first one encoded and read: their seconds say nothing.
     metrics = {name: difference for name, difference in compared.metrics.items() if name != "seconds"}
     comparison = replace(compared, metrics=metrics)
@@ -136,7 +136,11 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         **{f"program.{name}": value for name, value in identity(program).items()},
         "train": questions_fingerprint(plan.trainset),
         "dev": questions_fingerprint(plan.devset),
-        "recipe": plan.recipe.model_dump(mode="json"),
+        "recipe": plan.recipe.name,
+        **{
+            f"step {number}": one.model_dump(mode="json", exclude_defaults=True, exclude={"name", "summary"})
+            for number, one in enumerate(plan.recipe.parts, 1)
+        },
         "measure": plan.metric.measure,
         "reader": plan.metric.reader.name,
         **({"metric": plan.metric.name} if isinstance(plan.metric, PlainMetric) else {}),
@@ -181,8 +185,7 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
     match plan.recipe.optimizer:
         case "labels":
             labelled = label_demos(program, plan.trainset)
-            given = any(map(labelled.get, plan.recipe.predictors or shown_demos(program)))
-            if not given and not missing_demos(program, plan):
+            if not any(map(labelled.get, plan.recipe.predictors or shown_demos(program))):
                 warnings.warn(_NO_DEMOS, stacklevel=2)
             return _show(program, labelled, plan)
         case "own-runs":
@@ -204,7 +207,8 @@ def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, mome
 
 _NO_DEMOS = (
     "The labels give the program no demos, and the recipe changes nothing: they are made for calls whose fields polyqa "
-    "knows, from the passages of a method retrieve(question). Take bootstrap-few-shot, which takes demos from runs."
+    "knows, from the passages of a method retrieve(question), or from the training questions' long answers. Take "
+    "bootstrap-few-shot, which takes demos from runs."
 )
 
 
@@ -223,21 +227,6 @@ def shown_demos(program: dspy.Module) -> list[str]:
         for name, predictor in program.named_predictors()
         if not find_by_fields(_VERIFICATIONS, predictor.signature.input_fields, predictor.signature.output_fields)
     ]
-
-
-def missing_demos(program: dspy.Module, plan: Plan) -> str:
-    """Return in a sentence which predictors get no demos because no training question has a long answer."""
-    bare = without_long_answers(program, plan.trainset)
-    for step in plan.recipe.parts:
-        names = step.predictors or shown_demos(program)
-        lacking = [name for name in names if name in bare]
-        if step.optimizer == "labels" and lacking:
-            some = "" if len(lacking) < len(names) else ", and changes nothing"
-            return (
-                f"The recipe {step.name} shows {', '.join(lacking)} no demos{some}: these need training questions with "
-                "long answers, and none has one. Add long answers, or take knn-bootstrap, which takes demos from runs."
-            )
-    return ""
 
 
 def _show(program: dspy.Module, pools: dict[str, list[Demo]], plan: Plan) -> dspy.Module:
@@ -292,5 +281,9 @@ def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:
         questions=f"dev ({questions_fingerprint(plan.devset)})",
         n=len(plan.devset),
     )
-    answer = partial(answer_one, program, lm=plan.lm, scorer=Scorer(plan.metric.reader))
-    return run_answers(answer, plan.devset, folder=folder, identity=identity, threads=plan.threads)
+    own = plan.metric if isinstance(plan.metric, PlainMetric) else None
+    answer = partial(answer_one, program, lm=plan.lm, scorer=Scorer(plan.metric.reader), metric=own)
+    run = run_answers(answer, plan.devset, folder=folder, identity=identity, threads=plan.threads)
+    if own is not None:
+        own.check()
+    return run

@@ -14,7 +14,6 @@ from dspy.utils.callback import BaseCallback
 
 from polyqa.artifacts.state import dump_program
 from polyqa.base.files import write_atomically
-from polyqa.base.text import counted
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.verdicts import question_values
 
@@ -25,7 +24,7 @@ from .trials import Trial, changed_instructions, demo_counts, lineage, read_tria
 
 SUFFIX = ".trials.json"
 """Of the file of a step's trials, in the folder of a compilation."""
-_CALLS, _SCORED, _REJECTED = "calls_at.json", "scored.json", ".rejected.json"
+_CALLS, _SPENT, _REJECTED = "calls_at.json", "spent_on.json", ".rejected.json"
 _ON_TRAIN = ("COPRO", "SIMBA")
 _LONGEST = 200  # characters of what a demo asks
 _LONGEST_NAME = 60  # of a step, in the name of a file
@@ -43,7 +42,7 @@ class Moments(BaseCallback):
         self._rejected_in = work / f"{step}{_REJECTED}"
         self._counter = counter
         self._calls: dict[str, int] = _read(work / _CALLS)
-        self._scored: dict[str, dict[str, Any]] = _read(work / _SCORED)
+        self._spent: dict[str, int] = _read(work / _SPENT)
         # GEPA's, each with parent, instructions, n, old, new and calls.
         self.rejected: dict[str, dict[str, Any]] = _read(self._rejected_in)
         self._scoring: dict[str, tuple[str, int]] = {}
@@ -60,9 +59,9 @@ class Moments(BaseCallback):
         """Return the calls until a program had been scored on n questions; those until now if that was not noticed."""
         return self._calls.get(_key(program, n), self._counter.made)
 
-    def scored(self, program: dspy.Module, n: int) -> dict[str, Any] | None:
-        """Return a program's ``scores`` on n questions, and the calls ``spent`` on them, if that was noticed."""
-        return self._scored.get(_key(program, n))
+    def spent_on(self, program: dspy.Module, n: int) -> int:
+        """Return the calls that scoring a program on n questions took; 0 if that was not noticed."""
+        return self._spent.get(_key(program, n), 0)
 
     def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Note what is scored."""
@@ -71,15 +70,13 @@ class Moments(BaseCallback):
             self._scoring[call_id] = (key, self._counter.made)
 
     def on_evaluate_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
-        """Note when it was scored, and how."""
+        """Note when it was scored, and what that took."""
         key, before = self._scoring.pop(call_id, ("", 0))
         if key and exception is None:
             self.reach(key)
-            results = getattr(outputs, "results", ())
-            if key not in self._scored:
-                scores = {str(example.get("question", at)): float(one) for at, (example, _, one) in enumerate(results)}
-                self._scored[key] = {"scores": scores, "spent": self._counter.made - before}
-                _write(self.work / _SCORED, self._scored)
+            if key not in self._spent:
+                self._spent[key] = self._counter.made - before
+                _write(self.work / _SPENT, self._spent)
 
     def on_candidate_selected(self, event: Mapping[str, Any]) -> None:
         """Note the parent of what GEPA proposes next."""
@@ -154,7 +151,6 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
         return
     if all(one.parent is None for one in candidates):  # else their places are named
         candidates = sorted(candidates, key=lambda one: moments.calls_at(one.program, one.n))
-    seen = [moments.scored(one.program, one.n) for one in candidates]
     trials = []
     for number, one in enumerate(candidates):
         before = dump_program(start if one.parent is None else candidates[one.parent].program)
@@ -164,7 +160,6 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
             f"{name}: other instructions" if name in instructions else f"{name}: {demos.get(name, 0)} demos"
             for name in changed
         ]
-        scored = seen[number]
         trials.append(
             Trial(
                 number=number,
@@ -178,7 +173,7 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
                 n=one.n,
                 on="train" if plan.recipe.optimizer in _ON_TRAIN else "dev",
                 calls=moments.calls_at(one.program, one.n),
-                spent=scored["spent"] if scored else 0,
+                spent=moments.spent_on(one.program, one.n),
             )
         )
     # The optimizer returns one of them, the best; of several that are the same, the first is as good.
@@ -190,14 +185,14 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
     if best is not None:
         line = {trial.number for trial in lineage(trials, best.number)}
         trials = [
-            one.model_copy(update={"kept": one.number in line, "note": _note(one, best, one.number in line, seen)})
+            one.model_copy(update={"kept": one.number in line, "note": _note(one, best, one.number in line)})
             for one in trials
         ]
     write_trials(done.with_suffix(SUFFIX), [*trials, *_rejected(trials, moments)])
 
 
-def _note(trial: Trial, best: Trial, kept: bool, seen: Sequence[dict[str, Any] | None]) -> str:
-    """Return why a candidate was kept or dropped: what the optimizer compared, question by question where it is known.
+def _note(trial: Trial, best: Trial, kept: bool) -> str:
+    """Return why a candidate was kept or dropped: what the optimizer compared.
 
     Candidates have no numbers here: those of a chain are counted through later.
     """
@@ -207,15 +202,9 @@ def _note(trial: Trial, best: Trial, kept: bool, seen: Sequence[dict[str, Any] |
         return "kept: the best was made from it"
     if trial.n < best.n:
         return "dropped: scored on a part of the questions; the optimizer chooses by the score on all"
-    own, other = (seen[one.number] for one in (trial, best))
-    told = f"dropped: {100 * (trial.score or 0):.1f}, the best {100 * (best.score or 0):.1f}"
     if trial.score == best.score:
-        told = "dropped: as good as the one that was kept, which came first"
-    if own is None or other is None or own["scores"].keys() != other["scores"].keys():
-        return told
-    won = sum(own["scores"][name] > other["scores"][name] for name in own["scores"])
-    lost = sum(own["scores"][name] < other["scores"][name] for name in own["scores"])
-    return f"{told}; better on {counted(won, 'question')}, worse on {lost}"
+        return "dropped: as good as the one that was kept, which came first"
+    return f"dropped: {100 * (trial.score or 0):.1f}, the best {100 * (best.score or 0):.1f}"
 
 
 def _rejected(trials: Sequence[Trial], moments: Moments) -> list[Trial]:
@@ -271,7 +260,7 @@ def compilation_trials(
     The first is the program as it was, the last the compiled one, both with their scores on dev. The scores of all are
     means of the metric per question: a corpus value such as DR is another figure.
     """
-    before, after = (_mean(run, plan.metric.measure) for run in runs)
+    before, after = (_mean(run, plan.column) for run in runs)
     trials = [Trial(number=0, label="as it was", on="dev", kept=True, calls=calls[1], **before)]
     base = 0
     for _, done in step_files(plan.recipe, work):

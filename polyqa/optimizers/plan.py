@@ -17,12 +17,11 @@ from polyqa.metrics.optimizing import MEASURES, AnswerMetric, Measure
 from polyqa.models import Reader, SpanReader
 from polyqa.programs.knn import check_picking
 
-from .examples import as_metric, as_question, example_key
+from .examples import PlainMetric, as_metric, as_question, example_key
 from .recipes import GATHERING, WRITING, Optimizer, Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
 _LONGEST_NUMBER = 7  # digits of a row's number; ids of data sets have more
-_AUTO = (None, "light", "medium", "heavy")  # of DSPy's optimizers
 _FROM_THE_PLAN = {"self", "student", "metric", "trainset", "valset", "teacher", "teacher_settings", "seed", "log_dir"}
 _FROM_THE_PLAN |= {"num_threads", "prompt_model", "reflection_lm", "task_model", "eval_kwargs", "kwargs", "_kwargs"}
 LEAST_FOR_CLAUSES = 12
@@ -81,6 +80,11 @@ class Plan:
             object.__setattr__(self, "recipe", named_recipe(self.recipe))
 
     @property
+    def column(self) -> str:
+        """The column of `polyqa.evaluation.columns.COLUMNS` that has what is optimized."""
+        return "metric" if isinstance(self.metric, PlainMetric) else self.metric.measure
+
+    @property
     def writer(self) -> dspy.LM:
         """The language model that writes instructions."""
         return self.prompt_lm or self.lm
@@ -110,7 +114,7 @@ class Plan:
         lm
             Runs the program; by default what ``dspy.configure`` or ``dspy.context`` set.
         reader
-            Of the Disambig-F1 by which the runs before and after are compared; the embedded one if not given.
+            Of the Disambig-F1 that the runs before and after are scored by, too; the embedded one if not given.
         more
             The other attributes, such as ``prompt_lm``, ``teacher`` and ``seed``.
 
@@ -237,10 +241,10 @@ def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
     """Raise `PolyqaError` if a recipe, or a step of a chain, does not fit a program.
 
     It names a predictor that the program lacks, picks demos by similarity for one that cannot, has settings that its
-    optimizer refuses, or wants an extra that is not installed. No recipe fits a program that takes no ``question``.
+    optimizer lacks, or wants an extra that is not installed. No recipe fits a program that takes no ``question``.
     """
     try:
-        signature(program.forward).bind(question="")
+        signature(type(program).forward).bind(program, question="")  # of an instance, DSPy warns of a direct call
     except TypeError as error:
         raise PolyqaError(
             f"{type(program).__name__} cannot be asked as program(question=…): {error}. Have its forward take one "
@@ -256,7 +260,6 @@ def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
         if step.k is not None and step.optimizer in ("labels", "own-runs"):
             check_picking(program, step.predictors or names)
         _check_names(step)
-        _check_budget(step)
         if step.optimizer == "MIPROv2":
             needs("optuna", extra="mipro", for_=f"The recipe {step.name}")
         if step.optimizer == "SIMBA":
@@ -275,30 +278,12 @@ def _check_names(recipe: Recipe) -> None:
     if recipe.optimizer in WRITING | GATHERING - {"own-runs"}:
         names = set[str]().union(*parameters(recipe.optimizer)) - _FROM_THE_PLAN
     else:
-        names = {"rounds", "start", "challengers", "calls"} if recipe.optimizer == "clauses" else set()
+        names = {"rounds", "start", "challengers"} if recipe.optimizer == "clauses" else set()
     if strange := sorted(recipe.settings.keys() - names):
         raise PolyqaError(
             f"The recipe {recipe.name!r} has the setting {strange[0]!r:.60}, which its optimizer lacks; "
             f"{recipe.optimizer} takes {', '.join(sorted(names)) or 'none'}."
         )
-
-
-def _check_budget(recipe: Recipe) -> None:
-    """DSPy refuses such settings only when runs of the program were paid for."""
-    given = {name for name, value in recipe.settings.items() if value is not None}
-    if recipe.optimizer == "GEPA" and len(given & {"auto", "max_full_evals", "max_metric_calls"}) != 1:
-        raise PolyqaError(
-            f"The recipe {recipe.name!r} needs exactly one of the settings auto, max_full_evals and max_metric_calls, "
-            "such as auto='light': they say how much GEPA tries."
-        )
-    numbers = given & {"num_candidates", "num_trials"}
-    if recipe.optimizer == "MIPROv2" and len(numbers) != (2 if recipe.auto is None else 0):
-        raise PolyqaError(
-            f"The recipe {recipe.name!r} needs either the setting auto, such as auto='light', or both num_candidates "
-            "and num_trials: they say how much MIPROv2 tries."
-        )
-    if recipe.optimizer in ("GEPA", "MIPROv2") and (auto := recipe.settings.get("auto")) not in _AUTO:
-        raise PolyqaError(f"The recipe {recipe.name!r} has auto={auto!r:.40}; it is light, medium or heavy.")
 
 
 def _check_simba(program: dspy.Module, recipe: Recipe) -> None:

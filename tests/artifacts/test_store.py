@@ -14,16 +14,12 @@ from typing import Any
 
 import dspy
 import pytest
-from attack_texts import ATTACKS
-from harness import table_rows
-from well_formed_html import read_html
 
 from lab.faults.damage import MUTATIONS, damaged_by
 from polyqa.artifacts.card import Card, DataCard, IndexCard, check_settings
 from polyqa.artifacts.state import dump_program, load_program, signature_fingerprints
 from polyqa.artifacts.store import find_artifact, read_artifact, save_artifact
 from polyqa.base.errors import PolyqaError
-from polyqa.base.html import plain
 from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, SpanReaderReranker
 from polyqa.loading import load
 from polyqa.models import EMBEDDED_ENCODER, Encoder
@@ -79,28 +75,6 @@ def with_state(path: Path, change: Callable[[Any], object]) -> Path:
     change(state)
     (path / "program.json").write_text(json.dumps(state))
     return path
-
-
-@pytest.mark.parametrize("attack", [attack for name, attack in ATTACKS.items() if name != "half a character"])
-def test_an_artifact_shows_its_card_and_no_text_of_it_acts(make: Make, attack: str) -> None:
-    recipe = {"name": attack, "summary": attack}
-    artifact = read_artifact(make(name="mine", recipe=recipe, lm=attack, measure=attack, date=attack))
-    page = read_html(artifact._repr_html_())
-    assert page.text.count(plain(attack)) >= (5 if plain(attack) else 0)
-    assert len(table_rows(artifact.to_markdown())[0]) == 10
-    assert artifact.to_dict()["card"]["lm"] == attack
-    assert len(repr(artifact)) < 500
-    assert repr(artifact).isprintable()
-
-
-def test_a_shipped_artifact_shows_what_it_brought() -> None:
-    artifact = read_artifact("rac-homonyms-local")
-    gain = artifact.card.test_gain
-    assert gain is not None
-    change = f"{gain.difference:+.1f} ["
-    assert f"program='rac', recipe='labeled-few-shot', {gain.metric} {change}" in repr(artifact)
-    assert change in read_html(artifact._repr_html_()).text
-    assert f"{gain.difference:+.1f} \\[" in artifact.to_markdown()
 
 
 def test_what_is_saved_comes_back(make: Make, program: dspy.Module) -> None:

@@ -155,7 +155,8 @@ def test_a_folder_of_another_compilation_is_refused(
         ({"seed": 1}, r"seed was 0, is 1\. Remove it"),
         ({"trainset": train[:1]}, "train was"),
         ({"devset": dev[1:2]}, "dev was"),
-        ({"recipe": recipe("labeled-few-shot")}, "recipe was"),
+        ({"recipe": recipe("labeled-few-shot")}, "step 1 was {'optimizer': 'labels', 'shown': 2}, is "),
+        ({"recipe": recipe("knn")}, "recipe was labeled-few-shot, is knn; step 1 was {'optimizer': 'labels',"),
         ({"lm": embedded.copy(model="polyqa/other")}, "lm was polyqa/extractive, is polyqa/other"),
     ):
         with pytest.raises(polyqa.PolyqaError, match=f"of another compilation: {told}"):

@@ -50,7 +50,7 @@ def reply(prompt: Any) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", ["labeled-few-shot", "bootstrap-few-shot", "bootstrap-random-search"])
-def test_everything_is_the_users_own(name: str, tmp_path: Path) -> None:
+def test_everything_is_the_users_own(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     seen: list[dspy.Example] = []
 
     def metric(gold: dspy.Example, pred: dspy.Prediction, trace: object = None) -> float:
@@ -63,8 +63,9 @@ def test_everything_is_the_users_own(name: str, tmp_path: Path) -> None:
     assert {demo["question"] for demo in compiled.program.answer.demos} <= {one.question for one in EXAMPLES[:3]}
     # The search keeps the first of the best: without demos every answer is right already.
     assert bool(compiled.program.answer.demos) == (name != "bootstrap-random-search")
+    assert seen
     assert all(one in EXAMPLES for one in seen)
-    assert bool(seen) == (name != "labeled-few-shot")
+    assert "discouraged" not in capsys.readouterr().err  # DSPy's word for what touches `forward`
 
 
 @pytest.mark.parametrize("make", [Plan, Plan.of], ids=["Plan", "Plan.of"])
@@ -364,8 +365,10 @@ def test_questions_that_fail_end_no_optimizer(tmp_path: Path) -> None:
     search = Recipe(name="search", optimizer="BootstrapFewShotWithRandomSearch", settings=settings)
     made = compile(Failing(), planned(search, dev=36), tmp_path / "work")
     assert made.before.failed == made.after.failed == 12
-    scores = [one.score for one in made.trials[1:-1]]
-    assert scores == pytest.approx([2 / 3] * 3, abs=1e-3)
+    # A program of short answers has no D-F1 to speak of: what it was compiled by is told, of every candidate alike.
+    assert [one.score for one in made.trials] == pytest.approx([2 / 3] * 5, abs=1e-3)
+    assert made.comparison.headline == "metric"
+    assert made.comparison.metrics["metric"].b == pytest.approx(200 / 3)
 
 
 @pytest.mark.parametrize("optimizer", ["BootstrapFewShot", "BootstrapFewShotWithRandomSearch"])
@@ -425,7 +428,7 @@ def test_a_language_model_may_be_asked_with_what_is_no_json(tmp_path: Path) -> N
     assert compile(Mine(), plan, tmp_path / "work").program.answer.demos, "the same goes on"
 
 
-@pytest.mark.parametrize("name", ["compilation", "spent", "calls", "scored", "a/b", "../c", "x" * 300])
+@pytest.mark.parametrize("name", ["compilation", "spent", "calls", "spent_on", "a/b", "../c", "x" * 300])
 def test_a_recipe_may_have_any_name(name: str, tmp_path: Path) -> None:
     made = compile(Mine(), planned(Recipe(name=name, optimizer="own-runs")), tmp_path / "work")
     assert len(made.program.answer.demos) == 3
@@ -435,12 +438,6 @@ def test_a_recipe_may_have_any_name(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("optimizer", "settings", "told"),
     [
-        ("GEPA", {}, "needs exactly one of the settings auto, max_full_evals and max_metric_calls"),
-        ("GEPA", {"auto": "light", "max_metric_calls": 9}, "needs exactly one of the settings"),
-        ("GEPA", {"auto": "huge"}, "has auto='huge'; it is light, medium or heavy"),
-        ("MIPROv2", {"num_candidates": 2}, "needs either the setting auto, such as auto='light', or both num_cand"),
-        ("MIPROv2", {"num_trials": 2}, "needs either the setting auto"),
-        ("MIPROv2", {"auto": None}, "needs either the setting auto"),
         ("BootstrapFewShot", {"flavour": 3}, "has the setting 'flavour', which its optimizer lacks; Boot.*max_rounds"),
         ("COPRO", {"dept": 3}, "has the setting 'dept', which its optimizer lacks; COPRO takes breadth, depth, init"),
         ("MIPROv2", {"num_threads": 3}, "has the setting 'num_threads'"),

@@ -107,4 +107,4 @@ def test_a_small_model_answers_and_writes(optimizer: str, reader: Reader, tmp_pa
             assert KNNPredict.__name__ not in lines.read(), "the writer is shown the source of this house"
     if optimizer == "COPRO":
         assert [one.spent for one in made.trials[1:-1]] == [4, 4, 4], "calls for the four training questions"
-        assert made.trials[3].note == "dropped: 75.0, the best 100.0; better on 0 questions, worse on 1"
+        assert made.trials[3].note == "dropped: 75.0, the best 100.0"

@@ -137,15 +137,6 @@ def test_nothing_of_the_work_is_left_when_it_is_done(tmp_path: Path) -> None:
     assert polyqa.load(out) is not None
 
 
-def test_runs_that_follow_are_counted(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
-    shown: list[Any] = []
-    for further in (0, 5):
-        budget = polyqa.Budget(confirm=shown.append, further_runs=further)
-        assert polyqa.compile("rac", sets=SMALL, out=tmp_path, budget=budget) is None
-    assert shown[1].runs - shown[0].runs == 5
-    assert not [one for one in recwarn if "no demos" in str(one.message)], "long answers make some"
-
-
 # --- what cannot end well does not begin ---------------------------------------------------------
 
 
@@ -189,15 +180,13 @@ def test_short_answers_are_enough_for_the_measure_that_needs_no_more(tmp_path: P
     made = polyqa.compile("rac", recipe=every, measure="disambig_f1", out=tmp_path / "made", sets=SHORT)
     assert made.card.dev_gain.metric == "disambig_f1"
     # Labels are not scored, so train may lack long answers where dev does not; sentences of passages stand for them.
-    without = {"sets": replace(SHORT, dev=DEV), "budget": polyqa.Budget(confirm=lambda expected: False)}
+    sets = replace(SHORT, dev=DEV)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        assert polyqa.compile("rac", out=tmp_path / "labels", **without) is None
+        assert polyqa.compile("rac", out=tmp_path / "labels", sets=sets).compiled.program.clarify.demos
     # Nothing stands for what is told from memory.
-    with pytest.warns(UserWarning, match=r"The recipe knn shows recall no demos, and changes nothing: .* long answers"):
-        assert polyqa.compile("closed-book", out=tmp_path / "recalled", **without) is None
-    with pytest.warns(UserWarning, match="The recipe knn shows recall no demos: "):
-        assert polyqa.compile("auto", out=tmp_path / "auto", **without) is None
+    with pytest.warns(UserWarning, match=r"The labels give the program no demos.* long answers"):
+        polyqa.compile("closed-book", out=tmp_path / "recalled", sets=sets)
 
 
 # --- what was made can be loaded -----------------------------------------------------------------

@@ -95,8 +95,7 @@ def search_clauses(program: dspy.Module, plan: Plan, file: Path, calls: CallCoun
     plan
         Its trainset is parted by the seed: one half chooses, the other confirms. The recipe's ``settings``:
         ``rounds`` (clauses at most, 4), ``start`` (questions of the first comparison, 16), ``challengers`` (how many of
-        a round are confirmed at most, 3), ``calls`` (begin no further comparison when the search has asked for so many
-        calls of language models, those answered by an earlier run included; no limit if not given).
+        a round are confirmed at most, 3).
     file
         For every candidate with its score, in the order in which they were tried, see `trials.write_trials`.
 
@@ -115,7 +114,6 @@ class _Search:
     def __init__(self, program: dspy.Module, plan: Plan, calls: CallCounter) -> None:
         self.plan = plan
         self.calls = calls
-        self.asked_before = calls.asked
         self.metric = plan.metric_of_recipe()
         self.best = _Scored(program.deepcopy())
         self.tried = [self.best]
@@ -133,7 +131,7 @@ class _Search:
     def run(self, file: Path) -> None:
         """Search, and write what was tried so far after every round."""
         for _ in range(self.plan.recipe.number("rounds", ROUNDS)):
-            winner = None if self._spent() else self._round()
+            winner = self._round()
             if winner is not None and winner.change is not None:
                 self.left = [one for one in self.left if not winner.change.settles(one)]
                 self.best = winner
@@ -149,8 +147,9 @@ class _Search:
         while True:
             asked = self.choosing[:size]
             self._score_all([self.best, *running], asked, f"{len(running)} clauses")
-            running = self._ahead(running, asked, last=size >= len(self.choosing) or self._spent())
-            if size >= len(self.choosing) or self._spent() or not running:
+            last = size >= len(self.choosing)
+            running = self._ahead(running, asked, last=last)
+            if last or not running:
                 break
             size *= 2
         for place, one in enumerate(running):
@@ -165,9 +164,6 @@ class _Search:
         gains: list[tuple[Gain, _Scored]] = []
         for one in running:
             differences = self._differences(one, asked)
-            if not differences:
-                one.note = "not tried: the calls were spent"
-                continue
             # One that has changed nothing so far may do so on more questions, and is better than one that did harm.
             gain = Gain.of(differences)
             done = f"{100 * gain.value:+.1f}" if any(differences) else "changed nothing"
@@ -189,24 +185,17 @@ class _Search:
         """
         everything = [*self.choosing, *self.held_out]
         self._score_all([self.best, one], everything, f"confirming {one.change}")
-        if not self._differences(one, self.held_out):
-            one.note += ", not confirmed: the calls were spent"
-            return False
         held = Gain.of(self._differences(one, self.held_out))
         confirmed = held.value > 0 and held.sure >= CONFIDENCE
         one.note += f", {100 * held.value:+.1f} on {len(self.held_out)} held out: {'kept' if confirmed else 'dropped'}"
         return confirmed
 
-    def _spent(self) -> bool:
-        most = self.plan.recipe.number("calls", 0)
-        return bool(most) and self.calls.asked - self.asked_before >= most  # a restart ends where it would have ended
-
     def _score_all(self, running: Sequence[_Scored], places: Sequence[int], text: str) -> None:
-        """Score programs on the questions on which they were not scored yet, until the calls are spent."""
+        """Score programs on the questions on which they were not scored yet."""
         lacking = {id(one): [place for place in places if place not in one.scores] for one in running}
         with bar(sum(map(len, lacking.values())), text) as step, _quiet():
             for one in running:
-                if lacking[id(one)] and not self._spent():
+                if lacking[id(one)]:
                     self._score(one, lacking[id(one)], step)
 
     def _score(self, one: _Scored, places: Sequence[int], step: Callable[[], None]) -> None:
@@ -229,8 +218,7 @@ class _Search:
         one.spent += one.calls - before
 
     def _differences(self, one: _Scored, places: Sequence[int]) -> list[float]:
-        both = [place for place in places if place in one.scores and place in self.best.scores]
-        return [one.scores[place] - self.best.scores[place] for place in both]
+        return [one.scores[place] - self.best.scores[place] for place in places]
 
     @property
     def trials(self) -> list[Trial]:
@@ -244,7 +232,7 @@ class _Search:
                 predictor=one.change.predictor if one.change else None,
                 instructions=changed_instructions(one.program, self.tried[0].program),
                 demos=demo_counts(one.program),
-                score=mean(one.scores.values()) if one.scores else None,
+                score=mean(one.scores.values()),
                 n=len(one.scores),
                 calls=one.calls,
                 spent=one.spent,

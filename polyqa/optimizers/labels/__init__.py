@@ -1,6 +1,6 @@
 """Demos from the labels of training questions."""
 
-from .demos import label_demos, without_long_answers
+from .demos import label_demos
 from .shown import Demo
 
-__all__ = ["Demo", "label_demos", "without_long_answers"]
+__all__ = ["Demo", "label_demos"]

@@ -31,7 +31,6 @@ Maker: TypeAlias = Callable[[Question, Shown], list[Demo]]
 """Makes the demos of a predictor; one that does not say what is asked asks the training question itself."""
 _MAKERS: dict[type[dspy.Signature], Maker] = {}
 _FROM_MEMORY: dict[type[dspy.Signature], Maker] = {}
-_FROM_LONG_ANSWERS: set[Maker] = set()
 
 
 def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str, list[Demo]]:
@@ -71,13 +70,6 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
     return demos
 
 
-def without_long_answers(program: dspy.Module, questions: Sequence[Question]) -> list[str]:
-    """Return the predictors to which labels give no demo because no question has a reference long answer."""
-    if any(question.long_answers for question in questions):
-        return []
-    return [name for name, one in program.named_predictors() if _maker(one.signature) in _FROM_LONG_ANSWERS]
-
-
 def _maker(signature: type[dspy.Signature]) -> Maker | None:
     inputs, outputs = signature.input_fields, signature.output_fields
     if set(inputs) == {"question"} and (recalled := find_by_fields(_FROM_MEMORY, inputs, outputs, exact=True)):
@@ -85,14 +77,10 @@ def _maker(signature: type[dspy.Signature]) -> Maker | None:
     return find_by_fields(_MAKERS, inputs, outputs)
 
 
-def _demos_of(
-    signature: type[dspy.Signature], *, from_memory: bool = False, from_long_answers: bool = False
-) -> Callable[[Maker], Maker]:
+def _demos_of(signature: type[dspy.Signature], *, from_memory: bool = False) -> Callable[[Maker], Maker]:
     """Register what makes the demos of a signature; those ``from_memory`` for predictors given a question only."""
 
     def register(make: Maker) -> Maker:
-        if from_long_answers:
-            _FROM_LONG_ANSWERS.add(make)
         (_FROM_MEMORY if from_memory else _MAKERS)[signature] = make
         return make
 
@@ -216,7 +204,7 @@ def _read_documents(question: Question, shown: Shown) -> list[Demo]:
     return demos
 
 
-@_demos_of(signatures.AnswerClosedBook, from_memory=True, from_long_answers=True)
+@_demos_of(signatures.AnswerClosedBook, from_memory=True)
 def _recalled_answers(question: Question, shown: Shown) -> list[Demo]:
     """Give the reference answer (the five examples of DIVA's Table 12 are such)."""
     return _with_answer(question, [{}])
@@ -229,7 +217,7 @@ def _refinements(question: Question, shown: Shown) -> list[Demo]:
     return [{"refinements": readings}]
 
 
-@_demos_of(signatures.AnswerRefined, from_long_answers=True)
+@_demos_of(signatures.AnswerRefined)
 def _refined_answers(question: Question, shown: Shown) -> list[Demo]:
     """Give the reference answer from the gold readings."""
     return _with_answer(question, _refinements(question, shown))
