@@ -142,3 +142,18 @@ def test_a_stream_tells_the_steps(name: str, asynchronous: bool, caplog: pytest.
     assert isinstance(every[-1], dspy.Prediction)
     assert every[-1].answer
     assert "Error when calling callback" not in caplog.text
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_stream_tells_the_answer_of_the_embedded_engine_word_by_word(asynchronous: bool) -> None:
+    program = polyqa.load("rac")
+    listener = dspy.streaming.StreamListener("answer", predict=program.clarify, predict_name="clarify")
+
+    async def streamed() -> list[Any]:
+        with dspy.context(lm=polyqa.embedded_lm()):
+            stream = dspy.streamify(program, stream_listeners=[listener], is_async_program=asynchronous)
+            return [one async for one in stream(question=QUESTION)]
+
+    *words, prediction = asyncio.run(streamed())
+    assert len(words) > 10
+    assert "".join(one.chunk for one in words).split() == prediction.answer.split()
