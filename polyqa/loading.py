@@ -31,7 +31,7 @@ from polyqa.lm.assigned import give_helper, own_lms
 from polyqa.metrics.gold import Question
 from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, SpanReader, Task
 from polyqa.programs.knn import KNNPredict
-from polyqa.programs.registry import PROGRAMS, needs_questions, program_class, registered
+from polyqa.programs.registry import PROGRAMS, needs_questions, registered
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
 from .language_models import LOCAL, Models, embedded_engine, language_model, shared_encoder, shared_reader
@@ -205,13 +205,12 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     asked, retriever = getattr(program, "asked", None), getattr(program, "retriever", None)
     if isinstance(asked, QuestionRetriever):
         asked.database.warm_up()
-    if getattr(program, "by", "index") == "index":  # sixpaq can do without the index
-        for index in (retriever, *getattr(retriever, "retrievers", ())):
-            if isinstance(index, ColBERTIndex):
-                index.warm_up()
-                reranker = getattr(program, "reranker", None)
-                if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
-                    reranker.score([_ANYTHING], [next(filter(None, index.positions))])
+    for index in (retriever, *getattr(retriever, "retrievers", ())):
+        if isinstance(index, ColBERTIndex):
+            index.warm_up()
+            reranker = getattr(program, "reranker", None)
+            if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
+                reranker.score([_ANYTHING], [next(filter(None, index.positions))])
     for model in (lm, *own_lms(program).values()):
         engine = getattr(model, "engine", None)  # a `dspy.BaseLM` has none; that of a recording has the model behind it
         server = getattr(getattr(engine, "lm", model), "server", None)
@@ -309,7 +308,7 @@ def _constructed(
     program: str, parts: Sequence[Any], encoder: Any, settings: Mapping[str, Any], reader: SpanReader | None = None
 ) -> dspy.Module:
     try:
-        return program_class(program)(*parts, encoder=encoder, source_reader=reader, **settings)
+        return registered(program).program(*parts, encoder=encoder, source_reader=reader, **settings)
     except (TypeError, ValueError) as error:
         raise PolyqaError(f"{program} cannot be made with {settings}: {error}.") from error
 
