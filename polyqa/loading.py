@@ -31,7 +31,7 @@ from polyqa.lm.assigned import give_helper, own_lms
 from polyqa.metrics.gold import Question
 from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, SpanReader, Task
 from polyqa.programs.knn import KNNPredict
-from polyqa.programs.registry import PROGRAMS, needs_questions, registered
+from polyqa.programs.registry import PROGRAMS, registered
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
 from .language_models import LOCAL, Models, embedded_engine, language_model, shared_encoder, shared_reader
@@ -94,8 +94,7 @@ def load(
         ``reader`` (the embedded span reader has a say beside the encoder) or a cross-encoder by name or path; else
         the encoder reranks, for a compiled program what its card names.
     questions
-        Folder of the database of questions, for ``sixpaq`` and ``pseudo="questions"``; by default ``questions`` in
-        the index's folder.
+        Folder of the database of questions, for ``sixpaq``; by default ``questions`` in the index's folder.
     strict
         For compiled programs: whether another version of DSPy, or an index of the card's name with another
         content, is an error; else it is a warning. An index that is given is never an error.
@@ -296,7 +295,7 @@ def _assemble(
     if "index" in needs:
         opened = open_index(index) if where is None else open_index(index).where(where)
         parts = [FusedRetriever([opened, opened.bm25]), _make_reranker(reranker, encoder, opened)]
-        if needs_questions(program, settings):
+        if "questions" in needs:
             database = QuestionDatabase(questions or questions_path(opened), encoder=encoder, index=opened)
             parts.append(QuestionRetriever(database, opened))
         if "reader" in needs:
@@ -334,8 +333,7 @@ def check_artifact(artifact: Artifact) -> None:
     """Check an artifact as `load` does, with the same errors, but open no index and load no model."""
     card, settings = artifact.card, _checked_card(artifact)
     needs = registered(card.program).needs
-    count = 2 + needs_questions(card.program, settings) + ("reader" in needs)
-    parts = [SimpleNamespace()] * count if "index" in needs else []  # nothing is asked of them
+    parts = [SimpleNamespace()] * (len(needs) + 1) if needs else []  # two of an index; nothing is asked of them
     _restore(_constructed(card.program, parts, SimpleNamespace(name=card.encoder), settings), artifact)
 
 

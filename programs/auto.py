@@ -10,7 +10,6 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.calls import NO_READINGS
 from polyqa.metrics.agreement import agree, repeats
 from polyqa.metrics.text import several
-from polyqa.questions import QuestionRetriever
 from polyqa.replies import is_null
 from polyqa.signatures import AnswerClosedBook, LocateAnswer, VerifyInterpretation, VerifyReadings, WriteLongFormAnswer
 
@@ -41,19 +40,13 @@ class Auto(DiversifyingProgram):
 
     Parameters
     ----------
-    retriever, reranker, asked, settings
+    retriever, reranker, settings
         See `diversify.DiversifyingProgram`. With the default ``preset="lean"`` one reply gives readings and answer, one
         call verifies all readings, and the answer is written again only if some reading does not hold.
     """
 
-    def __init__(
-        self,
-        retriever: Retriever,
-        reranker: Reranker,
-        asked: QuestionRetriever | None = None,
-        **settings: Unpack[DiversifySettings],
-    ) -> None:
-        super().__init__(retriever, reranker, asked, **settings)
+    def __init__(self, retriever: Retriever, reranker: Reranker, **settings: Unpack[DiversifySettings]) -> None:
+        super().__init__(retriever, reranker, **settings)
         self.verify = self.predictor(VerifyReadings if self.lean else VerifyInterpretation)
         self.recall = self.predictor(AnswerClosedBook)
         self.locate = self.predictor(LocateAnswer, brief=self.lean)
@@ -63,10 +56,7 @@ class Auto(DiversifyingProgram):
     @property
     def call_limits(self) -> CallLimits:
         """Typing and location at once, inference, readings, verification, and the answer written again."""
-        return CallLimits(
-            calls=self.diversifying_calls + 3 + (1 if self.lean else self.max_interpretations),
-            depth=self.diversifying_calls + 3,
-        )
+        return CallLimits(calls=5 + (1 if self.lean else self.max_interpretations), depth=5)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

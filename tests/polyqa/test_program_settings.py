@@ -44,7 +44,7 @@ def test_values_become_the_types_of_the_constructor(program: str, given: Any, ta
         ("rac", {"passages": 2.5}, "The setting passages of rac is int, not 2.5; its settings: passages (int"),
         ("rac", {"passages": True}, "The setting passages of rac is int, not True;"),
         ("rac", {"passages": "9" * 10_000}, "The setting passages of rac is int, not '999"),
-        ("diva", {"pseudo": "oracle"}, "is lm or questions, not 'oracle'"),
+        ("rac", {"preset": "oracle"}, "is paper or lean, not 'oracle'"),
         ("spanwise", {"certainty": 10**400}, "is float, not 1000"),
         (
             "rac",
