@@ -37,7 +37,7 @@ from polyqa.signatures import (
 )
 from polyqa.signatures.lookup import find_by_fields
 
-SIGNATURES = [one for one in vars(signatures).values() if isinstance(one, type) and issubclass(one, dspy.Signature)]
+SIGNATURES = [getattr(signatures, name) for name in sorted(vars(signatures)) if name[0].isupper()]
 FOR_SMALL_MODELS = [one for one in map(for_small_models, SIGNATURES) if one not in SIGNATURES]
 
 LETTERS = st.sampled_from(
