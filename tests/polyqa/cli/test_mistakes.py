@@ -82,7 +82,10 @@ MISTAKES = [
     (f"ask Who? --program rac --helper-lm openai/x@{NOWHERE}", "RAC has no call that a helper could make"),
     ("ask Who? --temperature 0", "polyqa/extractive runs in this process and has no --temperature"),
     ("ask Who? --requests-per-minute 9", "has no --requests-per-minute"),
-    ("ask Who? --lm openai/o3 --temperature 0.2", "reasoning models require passing temperature=1.0"),
+    (
+        "ask Who? --lm openai/o3@http://127.0.0.1:9 --temperature 0.2",
+        "reasoning models require passing temperature=1.0",
+    ),
     ("ask Who? --lm-set top_p", "--lm-set top_p: write NAME=VALUE, such as --lm-set top_p=0.9"),
     ("ask Who? --lm-set api_key=sk-1", "--lm-set takes no api_key"),
     ("model pull gpt-5", "There is no language model 'gpt-5'; polyqa knows qwen"),
