@@ -192,30 +192,17 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data; the messages of the calls are left out, their number stays."""
-        own = {
-            "question": self.question,
-            "respelled": dict(self.respelled),
-            "standing": self.standing,
-            "answered": self.standing == "answered" and not self.asked_back,
-            "clarification": None if self.clarification is None else self.clarification.to_dict(),
+        asked = self.clarification
+        kept = [name for name in self.__dataclass_fields__ if name not in ("calls", "extra", "full_answer")]
+        own = {name: json_data(getattr(self, name)) for name in kept} | {
             "asked_back": self.asked_back,
-            "answer": self.answer,
             "cited_answer": self.cited_answer,
-            "interpretations": [item.model_dump(mode="json") for item in self.interpretations],
+            "answered": self.standing == "answered" and not self.asked_back,
+            "clarification": None if asked is None else asked.to_dict(),
             "confidence": [None if sure is None else round(sure, 4) for sure in self.confidence],
-            "doubtful": [item.model_dump(mode="json") for item in self.doubtful],
-            "sources": [item.model_dump(mode="json") for item in self.sources],
-            "passages": [item.model_dump(mode="json") for item in self.passages],
-            "coverage": self.coverage,
-            "program": self.program,
-            "lm": self.lm,
-            "helper_lm": self.helper_lm,
             "calls": len(self.calls),
-            "input_tokens": self.input_tokens,
-            "output_tokens": self.output_tokens,
             "seconds": round(self.seconds, 3),
             "faults": [fault.to_dict() for fault in self.faults],
-            "unheeded": {name: list(sentences) for name, sentences in self.unheeded.items()},
         }
         return own | {name: json_data(value) for name, value in self.extra.items() if name not in own}
 
@@ -299,12 +286,7 @@ def ask(
     PolyqaError
         If something the user gave is missing or wrong.
     """
-    question = check_question(question)
-    check_confidence(min_confidence)
-    model = Models(lm).answering()
-    loaded, name = ready_program(default_program(model) if program is None else program, index, settings)
-    warm_up(loaded, model)
-    read = as_read(question, loaded)
+    read, loaded, name, model = _ready(question, program, index, lm, min_confidence, settings)
     with recording(model, loaded) as recorder:
         prediction = loaded(question=read.question)
     result = result_of(read, prediction, name, loaded, model, recorder, min_confidence)
@@ -322,17 +304,29 @@ async def aask(
     **settings: Any,
 ) -> Result:
     """Answer a question without blocking the event loop; see `ask`."""
-    question = check_question(question)
-    check_confidence(min_confidence)
-    model = await asyncio.to_thread(Models(lm).answering)
-    named = default_program(model) if program is None else program
-    loaded, name = await asyncio.to_thread(ready_program, named, index, settings)
-    await asyncio.to_thread(warm_up, loaded, model)
-    read = await asyncio.to_thread(as_read, question, loaded)
+    ready = partial(_ready, question, program, index, lm, min_confidence, settings)
+    read, loaded, name, model = await asyncio.to_thread(ready)
     with recording(model, loaded) as recorder:
         prediction = await awaited(loaded, read.question)
     result = await asyncio.to_thread(result_of, read, prediction, name, loaded, model, recorder, min_confidence)
     return asking_back(result) if ask_back else result
+
+
+def _ready(
+    question: str,
+    program: str | Path | dspy.Module | None,
+    index: str | Path | ColBERTIndex | None,
+    lm: str | dspy.LM | None,
+    min_confidence: float | None,
+    settings: Mapping[str, Any],
+) -> tuple[AsRead, dspy.Module, str, dspy.LM]:
+    """Return the question as it is read, the program and its name, and the language model, with all of it loaded."""
+    question = check_question(question)
+    check_confidence(min_confidence)
+    model = Models(lm).answering()
+    loaded, name = ready_program(default_program(model) if program is None else program, index, settings)
+    warm_up(loaded, model)
+    return as_read(question, loaded), loaded, name, model
 
 
 def asking_back(result: Result) -> Result:

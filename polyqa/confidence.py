@@ -88,24 +88,21 @@ def signs(
 ) -> list[Signs | None]:
     """Return what speaks for each reading; ``None`` for one whose answer stands in no passage. One batch is read."""
     texts = {passage.pid: passage.indexed_text for passage in passages}
-    cited = [texts.get(one.pid or "", "") for one in readings]
-    yes_or_no = asks_yes_or_no(question)
-    says = [
-        yes_or_no and bool(text and _SAYS_YES_OR_NO.match(one.answer))
-        for one, text in zip(readings, cited, strict=True)
-    ]
-    judged = [not said and _stands(one.answer, text) for one, text, said in zip(readings, cited, says, strict=True)]
-    to_read = dict.fromkeys(text for text, known in zip(cited, judged, strict=True) if known)
+    cited = [(one.answer, texts.get(one.pid or "", "")) for one in readings]
+    to_read = dict.fromkeys(text for answer, text in cited if _stands(answer, text))
     read = dict(zip(to_read, reader.read([(question, text) for text in to_read], keep=SPANS), strict=True))
-    margins = [  # in the range in which they were fitted
-        min(max(_margin(one.answer, read[text]), _LEAST_MARGIN), _MOST_MARGIN) if known else _UNREAD if said else None
-        for one, text, known, said in zip(readings, cited, judged, says, strict=True)
-    ]
-    asked = content_words(question)
-    return [
-        None if margin is None else Signs(margin, missing(question, text), share(asked, text))
-        for margin, text in zip(margins, cited, strict=True)
-    ]
+    yes_or_no, asked = asks_yes_or_no(question), content_words(question)
+
+    def sign(answer: str, text: str) -> Signs | None:
+        if yes_or_no and text and _SAYS_YES_OR_NO.match(answer):
+            margin = _UNREAD
+        elif _stands(answer, text):  # in the range in which they were fitted
+            margin = min(max(_margin(answer, read[text]), _LEAST_MARGIN), _MOST_MARGIN)
+        else:
+            return None
+        return Signs(margin, missing(question, text), share(asked, text))
+
+    return [sign(answer, text) for answer, text in cited]
 
 
 def _stands(answer: str, text: str) -> bool:

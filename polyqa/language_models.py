@@ -282,9 +282,7 @@ def language_model(
     check_name(name)
     told = settings.pop("reasons", None)
     thinks, known = reasons(name) if told is None else bool(told), dspy_knows_that_it_reasons(name)
-    if known:
-        _check_reasoning(name, settings)
-    elif thinks and "max_tokens" in settings:  # of models that it knows DSPy asks for the other itself
+    if thinks and not known and "max_tokens" in settings:  # of models that it knows DSPy asks for the other itself
         settings["max_completion_tokens"] = settings.pop("max_tokens")
     reasoning = {"max_tokens" if known else "max_completion_tokens": REASONING_TOKENS}
     defaults = reasoning if thinks or known else DEFAULT_SAMPLING
@@ -395,17 +393,6 @@ def _with_limits(name: str, settings: LMSettings, sampling: Mapping[str, Any], a
     here = {"requests_per_minute": None} if name.partition("/")[0] == LOCAL else {}  # the limit is a provider's
     own = {**settings.limits(), **sampling, **_of_the_process(settings.more, name), **here}
     return language_model(name, api_base=api_base, **own)
-
-
-def _check_reasoning(name: str, settings: Mapping[str, Any]) -> None:
-    temperature, most = settings.get("temperature"), settings.get("max_tokens")
-    if temperature not in (None, 1):
-        raise PolyqaError(f"{name} reasons: its --temperature is 1, not {temperature:g}. Leave it out.")
-    if most is not None and most < REASONING_TOKENS:
-        raise PolyqaError(
-            f"{name} reasons, and its thoughts count as tokens: --max-tokens is at least {REASONING_TOKENS:,} for it, "
-            f"not {most:,}. Leave it out, or let it think less (--lm-set reasoning_effort=low)."
-        )
 
 
 def _refuse_settings(settings: LMSettings) -> None:

@@ -12,7 +12,7 @@ from polyqa.extractive.long_answers import OPENING, opening_of, statement, tidy,
 from polyqa.extractive.planted import as_evidence
 from polyqa.extractive.prompt import PromptPassage
 from polyqa.metrics.agreement import says
-from polyqa.metrics.text import SECTION, Sentence, content_words, holds, sentences, several, stems, without_marks
+from polyqa.metrics.text import SECTION, Sentence, content_words, ends, holds, sentences, several, stems, without_marks
 from polyqa.programs.citation import LESS_CERTAIN, has_marks, unmarked, with_marks
 from polyqa.reports.marks import sentence_of
 
@@ -264,7 +264,8 @@ class _LongAnswer:
         """
         said = self.parts if said is None else said
         nothing = not any(part.tells for part in said)
-        gap = "\n\n" if any("\n" in part.gap for part in said) else " "
+        broken_off = bool(said) and not ends(said[-1].text)  # or a few words, as of a user's own program
+        gap = "\n\n" if broken_off or any("\n" in part.gap for part in said) else " "
         added: list[_Part] = []
         for place in staying:
             answer = self.readings[place].answer

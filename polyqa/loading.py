@@ -31,7 +31,7 @@ from polyqa.lm.assigned import give_helper, own_lms
 from polyqa.metrics.gold import Question
 from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, SpanReader, Task
 from polyqa.programs.knn import KNNPredict
-from polyqa.programs.registry import PROGRAMS, needs_questions, program_class, registered
+from polyqa.programs.registry import PROGRAMS, registered
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
 from .language_models import LOCAL, Models, embedded_engine, language_model, shared_encoder, shared_reader
@@ -94,8 +94,7 @@ def load(
         ``reader`` (the embedded span reader has a say beside the encoder) or a cross-encoder by name or path; else
         the encoder reranks, for a compiled program what its card names.
     questions
-        Folder of the database of questions, for ``sixpaq`` and ``pseudo="questions"``; by default ``questions`` in
-        the index's folder.
+        Folder of the database of questions, for ``sixpaq``; by default ``questions`` in the index's folder.
     strict
         For compiled programs: whether another version of DSPy, or an index of the card's name with another
         content, is an error; else it is a warning. An index that is given is never an error.
@@ -205,13 +204,12 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     asked, retriever = getattr(program, "asked", None), getattr(program, "retriever", None)
     if isinstance(asked, QuestionRetriever):
         asked.database.warm_up()
-    if getattr(program, "by", "index") == "index":  # sixpaq can do without the index
-        for index in (retriever, *getattr(retriever, "retrievers", ())):
-            if isinstance(index, ColBERTIndex):
-                index.warm_up()
-                reranker = getattr(program, "reranker", None)
-                if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
-                    reranker.score([_ANYTHING], [next(filter(None, index.positions))])
+    for index in (retriever, *getattr(retriever, "retrievers", ())):
+        if isinstance(index, ColBERTIndex):
+            index.warm_up()
+            reranker = getattr(program, "reranker", None)
+            if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
+                reranker.score([_ANYTHING], [next(filter(None, index.positions))])
     for model in (lm, *own_lms(program).values()):
         engine = getattr(model, "engine", None)  # a `dspy.BaseLM` has none; that of a recording has the model behind it
         server = getattr(getattr(engine, "lm", model), "server", None)
@@ -297,7 +295,7 @@ def _assemble(
     if "index" in needs:
         opened = open_index(index) if where is None else open_index(index).where(where)
         parts = [FusedRetriever([opened, opened.bm25]), _make_reranker(reranker, encoder, opened)]
-        if needs_questions(program, settings):
+        if "questions" in needs:
             database = QuestionDatabase(questions or questions_path(opened), encoder=encoder, index=opened)
             parts.append(QuestionRetriever(database, opened))
         if "reader" in needs:
@@ -309,7 +307,7 @@ def _constructed(
     program: str, parts: Sequence[Any], encoder: Any, settings: Mapping[str, Any], reader: SpanReader | None = None
 ) -> dspy.Module:
     try:
-        return program_class(program)(*parts, encoder=encoder, source_reader=reader, **settings)
+        return registered(program).program(*parts, encoder=encoder, source_reader=reader, **settings)
     except (TypeError, ValueError) as error:
         raise PolyqaError(f"{program} cannot be made with {settings}: {error}.") from error
 
@@ -338,8 +336,7 @@ def outline(program: str | Path) -> dspy.Module:
     if artifact is not None:
         name, encoder, settings = artifact.card.program, artifact.card.encoder, _checked_card(artifact)
     needs = registered(name).needs
-    count = 2 + needs_questions(name, settings) + ("reader" in needs)
-    parts = [SimpleNamespace()] * count if "index" in needs else []  # nothing is asked of them
+    parts = [SimpleNamespace()] * (len(needs) + 1) if needs else []  # two of an index; nothing is asked of them
     made = _constructed(name, parts, SimpleNamespace(name=encoder), settings)
     if artifact is not None:
         _restore(made, artifact)

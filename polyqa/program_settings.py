@@ -8,14 +8,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from polyqa.base.errors import PolyqaError
 from polyqa.programs.base import Settings
-from polyqa.programs.registry import program_class
+from polyqa.programs.registry import registered
 
 _PARTS = ("encoder", "source_reader")  # keywords that loading fills
 
 
 def setting_types(program: str) -> dict[str, Any]:
     """Return the settings of a program, by name, with their types: its own first, those of every program last."""
-    constructor = program_class(program).__init__
+    constructor = registered(program).program.__init__
     types = get_type_hints(constructor)
     declared: dict[str, Any] = {}
     shared: dict[str, Any] = {}

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .madam_rag import MadamRAG as MadamRAG
     from .rac import RAC as RAC
     from .registry import PROGRAMS as PROGRAMS
-    from .registry import program_class as program_class
     from .self_rag import SelfRAG as SelfRAG
     from .sixpaq import SIXPAQ as SIXPAQ
     from .spanwise import Spanwise as Spanwise
@@ -51,7 +50,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         ".madam_rag": "MadamRAG",
         ".spanwise": "Spanwise",
         ".rac": "RAC",
-        ".registry": "PROGRAMS program_class",
+        ".registry": "PROGRAMS",
         ".self_rag": "SelfRAG",
         ".sixpaq": "SIXPAQ",
         ".steps": "Steps adrive ask ask_all ask_while drive work",

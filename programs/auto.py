@@ -1,16 +1,15 @@
 """The router: one answer where there is one, every reading where there are several."""
 
 from collections.abc import Sequence
-from typing import Literal, Unpack, get_args
+from typing import Unpack
 
 import dspy
 
-from polyqa.base.values import AmbiguityType, Interpretation, Passage, render_passages
+from polyqa.base.values import Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.calls import NO_READINGS
 from polyqa.metrics.agreement import agree, repeats
 from polyqa.metrics.text import several
-from polyqa.questions import QuestionRetriever
 from polyqa.replies import is_null
 from polyqa.signatures import AnswerClosedBook, LocateAnswer, VerifyInterpretation, VerifyReadings, WriteLongFormAnswer
 
@@ -18,8 +17,6 @@ from .base import CallLimits, write_answer
 from .citation import cite, number_citations
 from .diversify import DiversifyingProgram, DiversifySettings, named
 from .steps import CallTuple, Steps, ask, ask_all, work
-
-Rule = Literal["both", "typing", "spread", "never"]
 
 
 class Auto(DiversifyingProgram):
@@ -43,28 +40,13 @@ class Auto(DiversifyingProgram):
 
     Parameters
     ----------
-    retriever, reranker, asked, settings
+    retriever, reranker, settings
         See `diversify.DiversifyingProgram`. With the default ``preset="lean"`` one reply gives readings and answer, one
         call verifies all readings, and the answer is written again only if some reading does not hold.
-    rule
-        What decides that a question is plain: the ``spread`` of answers over the passages, the ``typing``
-        alone, ``both`` (they must agree), or ``never``, which sends all questions the long way. What
-        a question can mean in this corpus only the corpus tells, hence the default; typing sees no passage.
     """
 
-    def __init__(
-        self,
-        retriever: Retriever,
-        reranker: Reranker,
-        asked: QuestionRetriever | None = None,
-        *,
-        rule: Rule = "spread",
-        **settings: Unpack[DiversifySettings],
-    ) -> None:
-        super().__init__(retriever, reranker, asked, **settings)
-        if rule not in get_args(Rule):
-            raise ValueError(f"rule is both, typing, spread or never, got {rule!r}")
-        self.rule: Rule = rule
+    def __init__(self, retriever: Retriever, reranker: Reranker, **settings: Unpack[DiversifySettings]) -> None:
+        super().__init__(retriever, reranker, **settings)
         self.verify = self.predictor(VerifyReadings if self.lean else VerifyInterpretation)
         self.recall = self.predictor(AnswerClosedBook)
         self.locate = self.predictor(LocateAnswer, brief=self.lean)
@@ -74,10 +56,7 @@ class Auto(DiversifyingProgram):
     @property
     def call_limits(self) -> CallLimits:
         """Typing and location at once, inference, readings, verification, and the answer written again."""
-        return CallLimits(
-            calls=self.diversifying_calls + 3 + (1 if self.lean else self.max_interpretations),
-            depth=self.diversifying_calls + 3,
-        )
+        return CallLimits(calls=5 + (1 if self.lean else self.max_interpretations), depth=5)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
@@ -90,7 +69,7 @@ class Auto(DiversifyingProgram):
             ]
         )
         located = self._located(question, reply, near)
-        if located and self._plain(typed, settled=reply.settled == "Yes"):
+        if located and reply.settled == "Yes":  # what it can mean here the passages tell; typing sees none
             answer = yield from write_answer(self.write, question, located, near)
             prediction = self.prediction((answer, located), near, typed, [], [True])
             self._tell_answers(prediction)
@@ -142,10 +121,6 @@ class Auto(DiversifyingProgram):
             cited_passages = [by_pid[reading.pid]] if reading.pid in by_pid else passages
             calls.append((self.verify, {"passages": render_passages(cited_passages), "question": reading.question}))
         return [reply.answerable == "Yes" for reply in (yield from ask_all(calls))]
-
-    def _plain(self, typed: dspy.Prediction, *, settled: bool) -> bool:
-        one_meaning = AmbiguityType.NONE in typed.ambiguity_types
-        return {"both": one_meaning and settled, "typing": one_meaning, "spread": settled, "never": False}[self.rule]
 
     @staticmethod
     def _located(question: str, located: dspy.Prediction, near: Sequence[Passage]) -> list[Interpretation]:

@@ -28,7 +28,7 @@ from .citation import cite, number_citations
 from .knn import KNNPredict
 from .sources import compare_sources, disagreements, settled
 from .spans import rerank_found, search
-from .steps import CALLS_AT_ONCE, Steps, adrive, ask, drive, work
+from .steps import Steps, adrive, ask, drive, work
 
 Preset = Literal["paper", "lean"]
 """``lean`` makes fewer calls that say the same; ``paper`` makes those of the publication."""
@@ -56,7 +56,6 @@ class Settings(TypedDict, total=False):
 
     encoder: Encoder | None
     source_reader: SpanReader | None
-    calls_at_once: int
     preset: Preset
 
 
@@ -83,8 +82,6 @@ class Program(dspy.Module):
         For kNN demos, see `knn.KNNPredict`.
     source_reader
         Finds out which passages say otherwise; without one sources are not compared.
-    calls_at_once
-        How many language-model calls of one question are under way at once, at least 1.
     preset
         ``lean``, the default, or ``paper``. Programs that can do with fewer calls than their publication (see
         `GroundedProgram`) make the fewer with ``lean``; the others make the same calls with both. With ``paper`` calls
@@ -95,27 +92,18 @@ class Program(dspy.Module):
     """How the publication samples; nothing where it does not say."""
     per_reading: ClassVar[tuple[str, ...]] = ()
     """Fields of the prediction that have an item for each interpretation."""
-    _calls_at_once = CALLS_AT_ONCE
     source_reader: SpanReader | None = None
     preset: Preset = "lean"
 
     def __init__(
-        self,
-        *,
-        encoder: Encoder | None = None,
-        source_reader: SpanReader | None = None,
-        calls_at_once: int = CALLS_AT_ONCE,
-        preset: Preset = "lean",
+        self, *, encoder: Encoder | None = None, source_reader: SpanReader | None = None, preset: Preset = "lean"
     ) -> None:
         super().__init__()
-        if calls_at_once < 1:
-            raise ValueError(f"calls_at_once must be at least 1, got {calls_at_once}")
         if preset not in get_args(Preset):
             raise ValueError(f"preset is paper or lean, got {preset!r}")
         self.preset = preset
         self.encoder = encoder
         self.source_reader = source_reader
-        self._calls_at_once = calls_at_once
 
     @property
     def lean(self) -> bool:
@@ -181,14 +169,14 @@ class Program(dspy.Module):
     def forward(self, question: str) -> dspy.Prediction:
         """Answer a question; what is white space in it becomes a blank."""
         log = CallLog.of(self)
-        prediction = drive(self._answer(" ".join(question.split())), log, calls_at_once=self._calls_at_once)
+        prediction = drive(self._answer(" ".join(question.split())), log)
         prediction.faults = log.failed
         return prediction
 
     async def aforward(self, question: str) -> dspy.Prediction:
         """Answer a question without blocking the event loop."""
         log = CallLog.of(self)
-        prediction = await adrive(self._answer(" ".join(question.split())), log, calls_at_once=self._calls_at_once)
+        prediction = await adrive(self._answer(" ".join(question.split())), log)
         prediction.faults = log.failed
         return prediction
 

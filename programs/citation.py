@@ -11,8 +11,8 @@ from polyqa.metrics.text import CLOSING, FULL_STOPS, content_words, holds, sente
 LESS_CERTAIN = "Less certain:"
 """What follows it in a long answer is doubtful."""
 _MARK = re.compile(r"\[\d+(?:, ?\d+)*\]")
-# Behind a word there is none, as it may be code: argv[1].
-_FOOTNOTE = re.compile(r"(?<=[.,;:!?)\]\"'’”»])\[(?:\d{1,3}|[a-z]|citation needed)\]")
+# Behind a word there is none, as it may be code: argv[1]. Behind a year it is no code.
+_FOOTNOTE = re.compile(r"(?:(?<=[.,;:!?)\]\"'’”»])|(?<=\b\d{4}))\[(?:\d{1,3}|[a-z]|citation needed)\]")
 _NEAR = 12  # characters before a mark by which a passage is known that has the same one
 _ENDS = re.compile(rf"\s*[.!?؟۔।॥…{FULL_STOPS}]+{CLOSING}$")
 _NO_SPACE = re.compile("[\u3040-\u30ff\u3400-\u9fff）」』》]$")
@@ -121,9 +121,9 @@ def has_marks(answer: str, passages: Sequence[Passage]) -> bool:
 def without_footnotes(text: str, passages: Sequence[Passage]) -> str:
     """Return a text without the marks of footnotes that it has from passages: they would be read as citations.
 
-    >>> utah = Passage(pid="a", text="It was shot in Utah,[2] says the crew.")
-    >>> without_footnotes("It was shot in Utah,[2] says he.[1]", [utah])
-    'It was shot in Utah, says he.[1]'
+    >>> utah = Passage(pid="a", text="It was shot in Utah,[2] and in 2010[3] it came out.")
+    >>> without_footnotes("It was shot in Utah,[2] and in 2010[3] it was seen.[1]", [utah])
+    'It was shot in Utah, and in 2010 it was seen.[1]'
     """
     return _FOOTNOTE.sub(lambda mark: "" if _stands(mark, passages) else mark[0], text)
 

@@ -1,13 +1,11 @@
 """VERDICT's consolidation of feedback (section 4.2): similar readings become one, outliers go."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-Strictness = Literal["default", "conservative"]
-_MEMBERS = {"default": 2, "conservative": 3}
+_MEMBERS = 2  # readings that make a cluster at least
 _NEAR = 0.1  # cosine distance below which two readings are equal
 
 
@@ -28,7 +26,7 @@ class Clusters:
     outliers: tuple[int, ...]
 
 
-def consolidate(vectors: NDArray[np.floating], *, strictness: Strictness = "default") -> Clusters:
+def consolidate(vectors: NDArray[np.floating]) -> Clusters:
     """Cluster readings with HDBSCAN over cosine distance, and find each cluster's medoid.
 
     The medoid is the member with the greatest sum of cosine similarities to its cluster (algorithm 1,
@@ -41,18 +39,14 @@ def consolidate(vectors: NDArray[np.floating], *, strictness: Strictness = "defa
     ----------
     vectors
         One unit vector per reading, shape (readings, dimensions); the likeliest reading first.
-    strictness
-        ``default``: two readings make a cluster. ``conservative``: three (Table 4: fewer readings, a little
-        more precise).
     """
     total = len(vectors)
-    members = _MEMBERS[strictness]
     similarity = np.asarray(vectors, dtype=np.float64) @ np.asarray(vectors, dtype=np.float64).T
     distance = np.clip(1.0 - (similarity + similarity.T) / 2, 0.0, 2.0)
     np.fill_diagonal(distance, 0.0)
-    labels = _dense(np.where(distance < _NEAR, 0.0, distance), members)
+    labels = _dense(np.where(distance < _NEAR, 0.0, distance))
     if (labels < 0).all():
-        labels = _groups(distance < _NEAR, members)
+        labels = _groups(distance < _NEAR)
     if (labels < 0).all():
         return Clusters(tuple((index,) for index in range(total)), ())
     clusters = []
@@ -64,22 +58,22 @@ def consolidate(vectors: NDArray[np.floating], *, strictness: Strictness = "defa
     return Clusters(tuple(sorted(clusters, key=min)), tuple(int(index) for index in np.flatnonzero(labels < 0)))
 
 
-def _dense(distance: NDArray[np.float64], members: int) -> NDArray[np.int64]:
+def _dense(distance: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return HDBSCAN's labels, -1 for outliers."""
-    if len(distance) <= members:  # one cluster at most, and HDBSCAN forms no single one
+    if len(distance) <= _MEMBERS:  # one cluster at most, and HDBSCAN forms no single one
         return np.full(len(distance), -1)
     from sklearn.cluster import HDBSCAN
 
-    clusterer = HDBSCAN(min_cluster_size=members, min_samples=members, metric="precomputed", copy=True)
+    clusterer = HDBSCAN(min_cluster_size=_MEMBERS, min_samples=_MEMBERS, metric="precomputed", copy=True)
     return np.asarray(clusterer.fit_predict(distance))
 
 
-def _groups(near: NDArray[np.bool_], members: int) -> NDArray[np.int64]:
-    """Return the connected groups of at least so many members, -1 for the rest."""
+def _groups(near: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the connected groups of two readings or more, -1 for the rest."""
     from scipy.sparse.csgraph import connected_components
 
     if not len(near):
         return np.full(0, -1)
     _, labels = connected_components(near, directed=False)
     sizes = np.bincount(labels)
-    return np.where(sizes[labels] >= members, labels, -1)
+    return np.where(sizes[labels] >= _MEMBERS, labels, -1)

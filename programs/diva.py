@@ -9,7 +9,6 @@ from polyqa.base.values import Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.calls import NO_READINGS, Fallback
 from polyqa.lm.sampling import DIVA_SAMPLING
-from polyqa.questions import QuestionRetriever
 from polyqa.signatures import AnswerClosedBook, VerifyInterpretation, VerifyInterpretations
 
 from .base import CallLimits
@@ -35,7 +34,7 @@ class DIVA(DiversifyingProgram):
 
     Parameters
     ----------
-    retriever, reranker, asked, settings
+    retriever, reranker, settings
         See `diversify.DiversifyingProgram`. With the default ``preset="lean"`` one call verifies all
         pseudo-interpretations, and readings and answer are asked for at the same time: three calls deep in place of
         the paper's five. The reply is thrown away where the passages turn out to be useless. With ``paper`` typing,
@@ -45,14 +44,8 @@ class DIVA(DiversifyingProgram):
 
     paper_sampling = DIVA_SAMPLING
 
-    def __init__(
-        self,
-        retriever: Retriever,
-        reranker: Reranker,
-        asked: QuestionRetriever | None = None,
-        **settings: Unpack[DiversifySettings],
-    ) -> None:
-        super().__init__(retriever, reranker, asked, **settings)
+    def __init__(self, retriever: Retriever, reranker: Reranker, **settings: Unpack[DiversifySettings]) -> None:
+        super().__init__(retriever, reranker, **settings)
         self.verify = self.predictor(VerifyInterpretations if self.lean else VerifyInterpretation)
         self.recall = self.predictor(AnswerClosedBook)
         if not self.lean:
@@ -63,9 +56,7 @@ class DIVA(DiversifyingProgram):
     def call_limits(self) -> CallLimits:
         """Typing, inference, verification, the answer from the passages, and the one from memory."""
         verifying = 1 if self.lean else self.max_interpretations
-        return CallLimits(
-            calls=self.diversifying_calls + verifying + 2, depth=self.diversifying_calls + (2 if self.lean else 3)
-        )
+        return CallLimits(calls=4 + verifying, depth=4 if self.lean else 5)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question (Algorithm 1)."""

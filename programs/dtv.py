@@ -31,9 +31,8 @@ class DiversifyThenVerify(DIVA):
     @property
     def call_limits(self) -> CallLimits:
         """Typing, inference, verification of all passages at once, and the answer."""
-        before_and_after = self.diversifying_calls + self.answering_calls
         verifying = self.passages * (1 if self.lean else self.max_interpretations)
-        return CallLimits(calls=before_and_after + verifying, depth=before_and_after + 1)
+        return CallLimits(calls=2 + verifying + self.answering_calls, depth=3 + self.answering_calls)
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

@@ -262,21 +262,16 @@ def set_knn_demos(program: dspy.Module, pools: Mapping[str, Sequence[Mapping[str
 def _usable(name: str, signature: type[dspy.Signature], pool: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return what of the demos a predictor can show."""
     inputs, outputs = signature.input_fields, signature.output_fields
-    labels = "the recipe 'labeled-few-shot' of polyqa.compile makes demos of labelled questions."
     demos = []
     for example in pool:
-        if not hasattr(example, "get"):
-            raise PolyqaError(
-                f"The demos of {name} are {type(example).__name__}, which has no fields. A demo has "
-                f"{', '.join(inputs)} and {', '.join(outputs)}; {labels}"
-            )
-        demo = {field: example[field] for field in (*inputs, *outputs) if example.get(field) is not None}
+        get = getattr(example, "get", {}.get)  # an example or a mapping; anything else has no fields
+        demo = {field: value for field in (*inputs, *outputs) if (value := get(field)) is not None}
         if inputs.keys() & demo.keys() and outputs.keys() & demo.keys():
             demos.append(demo)
     if pool and not demos:
         raise PolyqaError(
             f"{name} can show none of its {len(pool)} demos: a demo has some of {', '.join(inputs)}, and of "
-            f"{', '.join(outputs)}; {labels}"
+            f"{', '.join(outputs)}; the recipe 'labeled-few-shot' of polyqa.compile makes demos of labelled questions."
         )
     return demos
 

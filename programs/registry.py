@@ -206,13 +206,3 @@ def registered(name: str) -> Entry:
         return REGISTRY[name]
     except KeyError:
         raise PolyqaError(f"Unknown program {name!r}; there are {', '.join(REGISTRY)}.") from None
-
-
-def program_class(name: str) -> type[dspy.Module]:
-    """Return the class of a program; see `registered`."""
-    return registered(name).program
-
-
-def needs_questions(name: str, settings: Mapping[str, Any] = MappingProxyType({})) -> bool:
-    """Return whether a program, by name and settings, reads a database of generated questions."""
-    return "questions" in registered(name).needs or settings.get("pseudo") == "questions"

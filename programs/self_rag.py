@@ -16,6 +16,7 @@ from .base import CallLimits, RetrievalSettings, RetrievingProgram
 from .steps import Steps, ask, ask_all, ask_while, work
 
 _MARGIN = 0.5  # how far from the best score a segment is kept
+_RELEVANT, _SUPPORTED, _USEFUL = 1.0, 1.0, 0.5  # w_rel, w_sup and w_use of the paper
 _SUPPORT = {Support.FULLY: 1.0, Support.PARTIALLY: 0.5, Support.NO: 0.0}
 
 
@@ -67,22 +68,10 @@ class SelfRAG(RetrievingProgram):
     ----------
     retriever, reranker, settings
         See `base.RetrievingProgram`.
-    weights
-        Of rel, sup and use, none negative; by default the paper's, which varies them (section 5.2).
     """
 
-    def __init__(
-        self,
-        retriever: Retriever,
-        reranker: Reranker,
-        *,
-        weights: tuple[float, float, float] = (1.0, 1.0, 0.5),
-        **settings: Unpack[RetrievalSettings],
-    ) -> None:
+    def __init__(self, retriever: Retriever, reranker: Reranker, **settings: Unpack[RetrievalSettings]) -> None:
         super().__init__(retriever, reranker, **settings)
-        if len(weights) != 3 or min(weights) < 0:
-            raise ValueError(f"weights must be three numbers, none negative, got {weights}")
-        self.weights = tuple(weights)
         if not self.lean:
             self.decide = self.predictor(DecideRetrieval)
         self.draft = self.predictor(DraftSegment)
@@ -95,10 +84,10 @@ class SelfRAG(RetrievingProgram):
         deciding = 0 if self.lean else 1
         return CallLimits(calls=deciding + 2 * self.most_passages + 1, depth=deciding + 3)
 
-    def score(self, support: Support, usefulness: int) -> float:
+    @staticmethod
+    def score(support: Support, usefulness: int) -> float:
         """Return the critique score of a segment whose passage is relevant."""
-        relevant, supported, useful = self.weights
-        return relevant + supported * _SUPPORT[support] + useful * (usefulness - 3) / 2
+        return _RELEVANT + _SUPPORTED * _SUPPORT[support] + _USEFUL * (usefulness - 3) / 2
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""

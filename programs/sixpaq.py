@@ -1,20 +1,17 @@
 """SIXPAQ: answers from a database of questions, answers and revisions (Sun et al., 2023, arXiv:2308.08661)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal, Unpack, get_args
+from typing import Unpack
 
 import dspy
 
-from polyqa.base.values import Interpretation, Passage
+from polyqa.base.values import Interpretation
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.questions import FoundQuestion, QuestionRetriever
 from polyqa.signatures import SelectQuestions, WriteLongFormAnswer
 
 from .base import CallLimits, GroundedProgram, RetrievalSettings, write_answer
 from .steps import Steps, ask_while, work
-
-PassagesBy = Literal["max", "count", "index"]
 
 
 class SIXPAQ(GroundedProgram):
@@ -39,15 +36,12 @@ class SIXPAQ(GroundedProgram):
     Parameters
     ----------
     retriever, reranker, settings
-        See `base.GroundedProgram`; retriever and reranker serve ``by="index"``.
+        See `base.GroundedProgram`. The paper's long answers, too, take passages from a passage retriever
+        (section 3.3.2); `polyqa.questions.QuestionRetriever` finds passages through questions (section 3.2).
     asked
         The database of questions with its index.
     similar
         How many questions are retrieved (paper: 10).
-    by
-        How passages are found: in the ``index`` (the paper's long answers take them from a passage
-        retriever, section 3.3.2), or through the questions by ``max`` or ``count`` (equations 1 and 2),
-        which finds only passages from which questions were made.
     """
 
     def __init__(
@@ -57,17 +51,13 @@ class SIXPAQ(GroundedProgram):
         asked: QuestionRetriever,
         *,
         similar: int = 10,
-        by: PassagesBy = "index",
         **settings: Unpack[RetrievalSettings],
     ) -> None:
         super().__init__(retriever, reranker, **settings)
         if similar < 1:
             raise ValueError(f"similar must be at least 1, got {similar}")
-        if by not in get_args(PassagesBy):
-            raise ValueError(f"by is one of {', '.join(get_args(PassagesBy))}, not {by!r}")
-        self.asked = asked if by == "index" else replace(asked, by=by)
+        self.asked = asked
         self.similar = similar
-        self.by = by
         self.select = self.predictor(SelectQuestions)
         self.write = self.predictor(WriteLongFormAnswer)  # from the kept questions, with either preset
 
@@ -75,12 +65,6 @@ class SIXPAQ(GroundedProgram):
     def call_limits(self) -> CallLimits:
         """The choice, and the answer."""
         return CallLimits(calls=1 + self.answering_calls, depth=1 + self.answering_calls)
-
-    def retrieve(self, question: str) -> list[Passage]:
-        """Return the K passages that the language model sees."""
-        if self.by == "index":
-            return super().retrieve(question)
-        return self.asked.search(question, self.passages)
 
     def similar_questions(self, question: str) -> list[FoundQuestion]:
         """Return the generated questions nearest to the question."""

@@ -33,7 +33,7 @@ from polyqa.lm.calls import Fallback
 
 T = TypeVar("T")
 CALLS_AT_ONCE = 32
-"""How many calls of one step are under way at once, if a program does not say otherwise."""
+"""How many calls of one step are under way at once."""
 
 
 CallTuple: TypeAlias = tuple[dspy.Module, Mapping[str, Any]] | tuple[dspy.Module, Mapping[str, Any], Fallback | None]
@@ -84,7 +84,7 @@ def work(function: Callable[..., T], *arguments: Any) -> Steps[T]:
     return result
 
 
-def drive(steps: Steps[T], log: CallLog | None = None, *, calls_at_once: int = CALLS_AT_ONCE) -> T:
+def drive(steps: Steps[T], log: CallLog | None = None) -> T:
     """Run steps to their end and return their value; calls that do not wait for each other run in threads.
 
     ``log`` makes the calls and records those that fail.
@@ -96,12 +96,12 @@ def drive(steps: Steps[T], log: CallLog | None = None, *, calls_at_once: int = C
         except StopIteration as end:
             return end.value
         try:
-            resume = partial(steps.send, _call_all(step, log, calls_at_once))
+            resume = partial(steps.send, _call_all(step, log))
         except BaseException as error:
             resume = partial(steps.throw, error)
 
 
-async def adrive(steps: Steps[T], log: CallLog | None = None, *, calls_at_once: int = CALLS_AT_ONCE) -> T:
+async def adrive(steps: Steps[T], log: CallLog | None = None) -> T:
     """Run steps to their end without blocking the event loop; see `drive`."""
     log, resume = log or CallLog(), partial(next, steps)
     while True:
@@ -110,12 +110,12 @@ async def adrive(steps: Steps[T], log: CallLog | None = None, *, calls_at_once: 
         except StopIteration as end:
             return end.value
         try:
-            resume = partial(steps.send, await _acall_all(step, log, calls_at_once))
+            resume = partial(steps.send, await _acall_all(step, log))
         except BaseException as error:
             resume = partial(steps.throw, error)
 
 
-def _call_all(step: Calls, log: CallLog, at_once: int) -> tuple[list[dspy.Prediction], Any]:
+def _call_all(step: Calls, log: CallLog) -> tuple[list[dspy.Prediction], Any]:
     """Return the predictions of a step's calls, and what its function returns."""
     with _traces(len(step.calls)) as traces:
 
@@ -125,7 +125,7 @@ def _call_all(step: Calls, log: CallLog, at_once: int) -> tuple[list[dspy.Predic
 
         jobs = [partial(run, call, trace) for call, trace in zip(step.calls, traces, strict=True)]
         # Each thread gets a copy of this context: DSPy's language model, adapter, callbacks and usage tracker.
-        threads = min(at_once, len(jobs)) + (step.meanwhile is not None)
+        threads = min(CALLS_AT_ONCE, len(jobs)) + (step.meanwhile is not None)
         with in_threads(max(threads, 1)) as start:
             # What is done alone stays in this thread: a call that is streamed is listened to here.
             meanwhile = [(start if jobs else _done)(step.meanwhile)] if step.meanwhile is not None else []
@@ -135,9 +135,9 @@ def _call_all(step: Calls, log: CallLog, at_once: int) -> tuple[list[dspy.Predic
     return log.end_step([future.result() for future in asked]), next((one.result() for one in meanwhile), None)
 
 
-async def _acall_all(step: Calls, log: CallLog, at_once: int) -> tuple[list[dspy.Prediction], Any]:
+async def _acall_all(step: Calls, log: CallLog) -> tuple[list[dspy.Prediction], Any]:
     """Return the predictions of a step's calls, and what its function returns."""
-    free = asyncio.Semaphore(at_once)
+    free = asyncio.Semaphore(CALLS_AT_ONCE)
     with _traces(len(step.calls)) as traces:
 
         async def run(call: CallTuple, trace: list[Any]) -> Any:

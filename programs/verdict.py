@@ -13,7 +13,7 @@ from polyqa.replies import is_null, looks_like_refusal
 from polyqa.signatures import InterpretPassage, RelaxQuery, WriteLongFormAnswer
 
 from .base import CallLimits, Program, Settings, write_answer
-from .consolidation import Clusters, Strictness, consolidate
+from .consolidation import Clusters, consolidate
 from .spans import rerank_found, search
 from .steps import Steps, ask, ask_all, work
 
@@ -42,8 +42,6 @@ class VERDICT(Program):
         How many passages are asked (paper: 20).
     candidates
         How many passages the retriever pools before they are ordered.
-    strictness
-        Of the clustering, see `consolidation.consolidate`.
     readings
         How many readings the answer is written from at most, those with the better passages first.
     """
@@ -60,7 +58,6 @@ class VERDICT(Program):
         *,
         universe: int = 20,
         candidates: int = 200,
-        strictness: Strictness = "default",
         readings: int = 10,
         **settings: Unpack[Settings],
     ) -> None:
@@ -69,15 +66,12 @@ class VERDICT(Program):
             raise ValueError("VERDICT clusters readings with an encoder: pass encoder=")
         if not 1 <= universe <= candidates:
             raise ValueError(f"need 1 <= universe <= candidates, got {universe} and {candidates}")
-        if strictness not in ("default", "conservative"):
-            raise ValueError(f"strictness is default or conservative, got {strictness!r}")
         if readings < 1:
             raise ValueError(f"readings must be at least 1, got {readings}")
         self.retriever = retriever
         self.reranker = reranker
         self.universe = universe
         self.candidates = candidates
-        self.strictness: Strictness = strictness
         self.readings = readings
         self.relax = self.predictor(RelaxQuery)
         self.interpret = self.predictor(InterpretPassage)
@@ -127,5 +121,4 @@ class VERDICT(Program):
         ]
 
     def _consolidate(self, readings: Sequence[Interpretation]) -> Clusters:
-        texts = [f"{reading.question} {reading.answer}" for reading in readings]
-        return consolidate(self.encoder.encode(texts), strictness=self.strictness)
+        return consolidate(self.encoder.encode([f"{reading.question} {reading.answer}" for reading in readings]))

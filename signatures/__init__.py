@@ -1,62 +1,39 @@
 """One `dspy.Signature` per language-model call, a file per system."""
 
-from .ask_back import AskBack
-from .auto import LocateAnswer, VerifyReadings
-from .clarification import ClarifyQuestion, ExtractInterpretations, WriteLongFormAnswer
-from .closed_book import AnswerClosedBook, AnswerRefined, RefineQuestion
-from .crag import GradePassage, RewriteQuery
-from .diva import InferPseudoInterpretations, TypeAmbiguity, VerifyInterpretation, VerifyInterpretations
-from .jpr import SelectPassages
-from .madam_rag import AggregateAnswers, ReadDocument, ReviseAnswer
-from .self_rag import CritiqueSegment, DecideRetrieval, DraftSegment
-from .sixpaq import (
-    AnswerFromPassage,
-    AskOfNamesakes,
-    DetectAnswers,
-    GenerateQuestion,
-    ReviseQuestion,
-    SelectQuestions,
-)
-from .spanwise import ReadPassage, TellFindings, VerifyFinding
-from .tree_of_clarifications import VerifyAgainstRoot
-from .verdict import FindDistinct, InterpretPassage, MatchInterpretations, RelaxQuery, VerifySupport
-
-__all__ = [
-    "AggregateAnswers",
-    "AnswerClosedBook",
-    "AnswerFromPassage",
-    "AnswerRefined",
-    "AskBack",
-    "AskOfNamesakes",
-    "ClarifyQuestion",
-    "CritiqueSegment",
-    "DecideRetrieval",
-    "DetectAnswers",
-    "DraftSegment",
-    "ExtractInterpretations",
-    "FindDistinct",
-    "GenerateQuestion",
-    "GradePassage",
-    "InferPseudoInterpretations",
-    "InterpretPassage",
-    "LocateAnswer",
-    "MatchInterpretations",
-    "ReadDocument",
-    "ReadPassage",
-    "RefineQuestion",
-    "RelaxQuery",
-    "ReviseAnswer",
-    "ReviseQuestion",
-    "RewriteQuery",
-    "SelectPassages",
-    "SelectQuestions",
-    "TellFindings",
-    "TypeAmbiguity",
-    "VerifyAgainstRoot",
-    "VerifyFinding",
-    "VerifyInterpretation",
-    "VerifyInterpretations",
-    "VerifyReadings",
-    "VerifySupport",
-    "WriteLongFormAnswer",
-]
+from .ask_back import AskBack as AskBack
+from .auto import LocateAnswer as LocateAnswer
+from .auto import VerifyReadings as VerifyReadings
+from .clarification import ClarifyQuestion as ClarifyQuestion
+from .clarification import ExtractInterpretations as ExtractInterpretations
+from .clarification import WriteLongFormAnswer as WriteLongFormAnswer
+from .closed_book import AnswerClosedBook as AnswerClosedBook
+from .closed_book import AnswerRefined as AnswerRefined
+from .closed_book import RefineQuestion as RefineQuestion
+from .crag import GradePassage as GradePassage
+from .crag import RewriteQuery as RewriteQuery
+from .diva import InferPseudoInterpretations as InferPseudoInterpretations
+from .diva import TypeAmbiguity as TypeAmbiguity
+from .diva import VerifyInterpretation as VerifyInterpretation
+from .diva import VerifyInterpretations as VerifyInterpretations
+from .jpr import SelectPassages as SelectPassages
+from .madam_rag import AggregateAnswers as AggregateAnswers
+from .madam_rag import ReadDocument as ReadDocument
+from .madam_rag import ReviseAnswer as ReviseAnswer
+from .self_rag import CritiqueSegment as CritiqueSegment
+from .self_rag import DecideRetrieval as DecideRetrieval
+from .self_rag import DraftSegment as DraftSegment
+from .sixpaq import AnswerFromPassage as AnswerFromPassage
+from .sixpaq import AskOfNamesakes as AskOfNamesakes
+from .sixpaq import DetectAnswers as DetectAnswers
+from .sixpaq import GenerateQuestion as GenerateQuestion
+from .sixpaq import ReviseQuestion as ReviseQuestion
+from .sixpaq import SelectQuestions as SelectQuestions
+from .spanwise import ReadPassage as ReadPassage
+from .spanwise import TellFindings as TellFindings
+from .spanwise import VerifyFinding as VerifyFinding
+from .tree_of_clarifications import VerifyAgainstRoot as VerifyAgainstRoot
+from .verdict import FindDistinct as FindDistinct
+from .verdict import InterpretPassage as InterpretPassage
+from .verdict import MatchInterpretations as MatchInterpretations
+from .verdict import RelaxQuery as RelaxQuery
+from .verdict import VerifySupport as VerifySupport

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import dspy
-from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage, response_to_events
+from dspy.lm15 import InvalidRequestError, Message, Request, Response, Usage
 
 from polyqa import signatures
 from polyqa.base.copies import Shared
 from polyqa.base.values import Passage
 from polyqa.lm.client import RecentLM
+from polyqa.lm.recorded import events_of
 from polyqa.lm.recorder import messages_of
 from polyqa.models import Encoder, Reader, Writer
 from polyqa.signatures.lookup import find_by_fields
@@ -138,8 +139,8 @@ class ExtractiveEngine(Shared):
         )
 
     def stream(self, request: Request) -> Any:
-        """Return the events of the whole reply; nothing is known earlier."""
-        return response_to_events(self.complete(request))
+        """Return the events of the reply; nothing is known before it is there as a whole."""
+        return events_of(self.complete(request))
 
     def unheeded(self, signature: type[dspy.Signature]) -> tuple[str, ...]:
         """Return the sentences of a signature's instructions that this engine does not obey.
@@ -205,7 +206,7 @@ class AsyncExtractiveEngine(Shared):
 
     async def stream(self, request: Request) -> Any:
         """Yield the events of a reply, which is there as a whole."""
-        for event in response_to_events(await self.complete(request)):
+        for event in events_of(await self.complete(request)):
             yield event
 
     def dump_state(self) -> dict[str, str]:

@@ -131,7 +131,7 @@ class RecordedEngine(Shared):
 
     def stream(self, request: Request) -> Iterator[Any]:
         """Yield the events of a reply, word by word; what was asked for just now was streamed by its own model."""
-        yield from _events(self.complete(request))
+        yield from events_of(self.complete(request))
 
     def dump_state(self) -> dict[str, str]:
         """Return where the recording is; the language model is not saved."""
@@ -187,12 +187,12 @@ class AsyncRecordedEngine(RecordedEngine):
 
     async def stream(self, request: Request) -> AsyncIterator[Any]:  # type: ignore[override]
         """See `RecordedEngine.stream`."""
-        for event in _events(await self.complete(request)):
+        for event in events_of(await self.complete(request)):
             yield event
 
 
-def _events(response: Response) -> Iterator[Any]:
-    """Yield the events of a reply; DSPy's listeners hear nothing of a field that comes in one piece."""
+def events_of(response: Response) -> Iterator[Any]:
+    """Yield the events of a reply, word by word: DSPy's listeners hear nothing of a field that comes in one piece."""
     for event in response_to_events(response):
         if event.type != "delta":
             yield event

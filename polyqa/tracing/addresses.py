@@ -3,8 +3,6 @@
 import os
 import urllib.error
 import urllib.request
-from contextlib import suppress
-from importlib.util import find_spec
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
@@ -14,7 +12,6 @@ OTEL = "otel"
 """In the place of an address: traces go to OpenTelemetry's collector only, whose address is in the environment."""
 _TRACES, _BASE = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-_GRPC = "opentelemetry.exporter.otlp.proto.grpc"
 _KNOCKING = 5.0  # seconds
 # A server that has gone should not hold up the work: by itself the client tries for minutes. Nor should addresses of
 # runs stand among the results of a command.
@@ -36,7 +33,6 @@ def require_address(address: str) -> None:
         If the extra is not installed, the address is none, or nobody answers there.
     """
     needs("mlflow", extra="mlflow", for_="Tracing (--mlflow)")
-    _require_protocol()
     if address == OTEL:
         if not _collector():
             raise PolyqaError(f"--mlflow otel sends traces to the address in {_TRACES} or {_BASE}; none is set.")
@@ -78,20 +74,3 @@ def _collector() -> str | None:
         return named
     base = os.environ.get(_BASE)
     return f"{base.rstrip('/')}/v1/traces" if base else None
-
-
-def _require_protocol() -> None:
-    if not _collector():
-        return
-    name = next((name for name in _PROTOCOLS if os.environ.get(name)), None)
-    if name is None or os.environ[name] == "http/protobuf":
-        return
-    if os.environ[name] != "grpc":
-        raise PolyqaError(f"{name} is {os.environ[name]!r}; traces go as http/protobuf or grpc.")
-    with suppress(ModuleNotFoundError):  # not even the package that it is in
-        if find_spec(_GRPC) is not None:
-            return
-    raise PolyqaError(
-        f"{name} is grpc, which needs a package of its own: pip install opentelemetry-exporter-otlp-proto-grpc. "
-        "Or let it be http/protobuf."
-    )

@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -105,14 +105,13 @@ def job(kind: str, name: str, *, trace: bool = True) -> Iterator[Report]:
     if tracker is None or tracker.experiment is None:
         yield Report()
         return
-    with _told_of_the_end() as heed:
+    with _terminated_as_stopped():
         run = Run(tracker.experiment, kind, name, _PARENT.get(), tracker.losses)
         token = _PARENT.set(run.id or _PARENT.get())
         status = "FAILED"
         try:
             callbacks = [one for one in dspy.settings.callbacks or () if trace or one is not tracker.spans]
             with dspy.context(callbacks=callbacks):
-                heed()
                 yield run
             status = "FINISHED"
         except (KeyboardInterrupt, SystemExit):
@@ -124,33 +123,18 @@ def job(kind: str, name: str, *, trace: bool = True) -> Iterator[Report]:
 
 
 @contextmanager
-def _told_of_the_end() -> Iterator[Callable[[], None]]:
-    """Have SIGTERM end the block as an exception does, where nobody has said what it should do.
-
-    A signal that comes before the function that is given is called ends the block then: while a run is made on a
-    server, nobody here knows yet how to end it.
-    """
-    own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    if not own:
-        yield lambda: None
+def _terminated_as_stopped() -> Iterator[None]:
+    """Have SIGTERM end the block as an exception does, where nobody has said what it should do."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
         return
-    heeded = ended = False
 
     def end(number: int, frame: FrameType | None) -> None:
-        nonlocal ended
-        ended = True
-        if heeded:
-            raise SystemExit(TERMINATED)
-
-    def heed() -> None:
-        nonlocal heeded
-        heeded = True
-        if ended:
-            raise SystemExit(TERMINATED)
+        raise SystemExit(TERMINATED)
 
     signal.signal(signal.SIGTERM, end)
     try:
-        yield heed
+        yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 from polyqa.base.values import Interpretation
 from polyqa.lm.calls import CALLS, complete_readings, fallback_for, kind_of
 from polyqa.programs import PROGRAMS
-from polyqa.programs.registry import REGISTRY, needs_questions
+from polyqa.programs.registry import REGISTRY
 from polyqa.signatures import ExtractInterpretations, WriteLongFormAnswer
 
 READING = Interpretation(question="Who won in 1998?", answer="France.")
@@ -26,7 +26,7 @@ LISTED = '[{"question": "In 1998?", "answer": "France", "pid": "1"}, {"question"
 def test_the_table_has_every_call_of_every_program(name: str, preset: str) -> None:
     """A new signature: say in `polyqa.lm.calls.CALLS` what is known of it."""
     needs = REGISTRY[name].needs
-    parts = [object()] * (2 * ("index" in needs) + needs_questions(name) + ("reader" in needs))
+    parts = [object()] * (len(needs) + bool(needs))
     for call, predictor in PROGRAMS[name](*parts, encoder=object(), preset=preset).named_predictors():
         assert kind_of(predictor.signature, exact=True) is not None, f"{name}.{call}"
 

@@ -37,7 +37,7 @@ from polyqa.signatures import (
 )
 from polyqa.signatures.lookup import find_by_fields
 
-SIGNATURES = [getattr(signatures, name) for name in signatures.__all__]
+SIGNATURES = [getattr(signatures, name) for name in sorted(vars(signatures)) if name[0].isupper()]
 FOR_SMALL_MODELS = [one for one in map(for_small_models, SIGNATURES) if one not in SIGNATURES]
 
 LETTERS = st.sampled_from(

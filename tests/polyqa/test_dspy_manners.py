@@ -103,18 +103,11 @@ def test_what_dspy_s_bootstrap_saves_is_loaded(few: list[Question], tmp_path: Pa
     assert polyqa.ask(QUESTION, program=loaded).answer == before.answer
 
 
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        (lambda question: question, "are Question, which has no fields"),
-        (lambda question: question.to_example(), "can show none of its 6 demos"),
-        (lambda question: "Who?", "are str, which has no fields"),
-    ],
-)
-def test_demos_that_cannot_be_shown_are_refused(few: list[Question], kind: Any, message: str) -> None:
+@pytest.mark.parametrize("kind", [lambda one: one, lambda one: one.to_example(), lambda one: "Who?"])
+def test_demos_that_cannot_be_shown_are_refused(few: list[Question], kind: Any) -> None:
     program = polyqa.load("rac")
     (name,) = (name for name, _ in program.named_predictors())
-    with pytest.raises(PolyqaError, match=message):
+    with pytest.raises(PolyqaError, match="can show none of its 6 demos"):
         set_knn_demos(program, {name: [kind(question) for question in few]}, k=3)
     assert program.predictors()[0].demos == []
     set_knn_demos(program, {name: [labelled(question) for question in few]}, k=3)
@@ -142,3 +135,18 @@ def test_a_stream_tells_the_steps(name: str, asynchronous: bool, capsys: pytest.
     assert isinstance(every[-1], dspy.Prediction)
     assert every[-1].answer
     assert "Error when calling callback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_stream_tells_the_answer_of_the_embedded_engine_word_by_word(asynchronous: bool) -> None:
+    program = polyqa.load("rac")
+    listener = dspy.streaming.StreamListener("answer", predict=program.clarify, predict_name="clarify")
+
+    async def streamed() -> list[Any]:
+        with dspy.context(lm=polyqa.embedded_lm()):
+            stream = dspy.streamify(program, stream_listeners=[listener], is_async_program=asynchronous)
+            return [one async for one in stream(question=QUESTION)]
+
+    *words, prediction = asyncio.run(streamed())
+    assert len(words) > 10
+    assert "".join(one.chunk for one in words).split() == prediction.answer.split()

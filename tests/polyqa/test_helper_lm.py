@@ -19,12 +19,12 @@ from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine
 from polyqa.lm.assigned import describe_lms, give_helper, helping_predictors, own_lms
 from polyqa.optimizers import Recipe
-from polyqa.programs.registry import REGISTRY, needs_questions
+from polyqa.programs.registry import REGISTRY
 
 KEY = "sk-helper-secret"
 TITANIC = "When did Titanic come out?"
 WITHOUT = {"closed-book", "rac", "query-refinement", "madam-rag"}
-NAMES = [name for name in REGISTRY if not needs_questions(name)]
+NAMES = [name for name in REGISTRY if "questions" not in REGISTRY[name].needs]
 SETS = polyqa.Sets(train=load_questions("homonyms/train")[:2], dev=load_questions("homonyms/dev")[:2])
 
 

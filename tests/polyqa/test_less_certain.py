@@ -370,6 +370,8 @@ def test_what_the_answer_left_out_is_told_once_and_not_with_a_menu() -> None:
     ("told", "expected"),
     [
         ("James Cameron did.", "James Cameron did. Titanic (1953 film): Jean Negulesco directed it."),
+        # a few words, or a sentence that broke off, do not run into the next
+        ("James Cameron", "James Cameron\n\nTitanic (1953 film): Jean Negulesco directed it."),
         ("James Cameron did, and Negulesco, Jean.", "James Cameron did, and Negulesco, Jean."),
         (
             "- James Cameron.\n- So it is.",

@@ -19,8 +19,8 @@ from polyqa.programs import PROGRAMS
         ("toc", {"pruning": "True", "depth": 2}, {"pruning": True, "depth": 2}),
         ("toc", {"pruning": " false "}, {"pruning": False}),
         ("toc", {"pruning": "off"}, {"pruning": False}),
-        ("auto", {"rule": "never"}, {"rule": "never"}),
-        ("self-rag", {"weights": [1, 1, 0.5]}, {"weights": (1.0, 1.0, 0.5)}),
+        ("rac", {"preset": "paper"}, {"preset": "paper"}),
+        ("spanwise", {"certainty": 1}, {"certainty": 1.0}),
     ],
 )
 def test_values_become_the_types_of_the_constructor(program: str, given: Any, taken: Any) -> None:
@@ -44,20 +44,18 @@ def test_values_become_the_types_of_the_constructor(program: str, given: Any, ta
         ("rac", {"passages": 2.5}, "The setting passages of rac is int, not 2.5; its settings: passages (int"),
         ("rac", {"passages": True}, "The setting passages of rac is int, not True;"),
         ("rac", {"passages": "9" * 10_000}, "The setting passages of rac is int, not '999"),
-        ("auto", {"rule": "oracle"}, "is both or typing or spread or never, not 'oracle'"),
-        ("self-rag", {"weights": "1,1,1"}, "is tuple[float, float, float], not '1,1,1'"),
-        ("self-rag", {"weights": (1, 1, 10**400)}, "is tuple[float, float, float], not (1, 1, 1000"),
+        ("rac", {"preset": "oracle"}, "is paper or lean, not 'oracle'"),
+        ("spanwise", {"certainty": 10**400}, "is float, not 1000"),
         (
             "rac",
             {"retriever": "x"},
-            "rac has no setting 'retriever'; its settings: passages (int), candidates (int), calls_at_once (int), "
-            "preset (paper or lean).",
+            "rac has no setting 'retriever'; its settings: passages (int), candidates (int), preset (paper or lean).",
         ),
         ("rac", {"encoding": "x"}, "rac has no setting 'encoding'"),
         (
             "closed-book",
             {"passages": 2},
-            "closed-book has no setting 'passages'; its settings: calls_at_once (int), preset (paper or lean).",
+            "closed-book has no setting 'passages'; its settings: preset (paper or lean).",
         ),
     ],
 )

@@ -88,9 +88,9 @@ def test_what_is_not_sure_is_quoted_and_not_claimed() -> None:
 
 
 def test_what_is_quoted_has_no_marks_of_footnotes() -> None:
-    passage = Passage(pid="1", text="The mill of Lund opened in 1902,[3] and closed in 1950.[4]")
+    passage = Passage(pid="1", text="The mill of Lund opened in 1902,[3] and in 1950[4] it closed.[5]")
     reading = Interpretation(question="When did it open?", answer="1902", pid="1")
-    assert "“The mill of Lund opened in 1902, and closed in 1950.” [1]" in unsure([reading], [passage], "")
+    assert "“The mill of Lund opened in 1902, and in 1950 it closed.” [1]" in unsure([reading], [passage], "")
 
 
 def test_what_speaks_to_a_language_model_is_not_quoted() -> None:

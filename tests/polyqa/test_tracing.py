@@ -27,8 +27,6 @@ import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.language_models import embedded_engine
 from polyqa.tracing import TracingWarning, traced
-from polyqa.tracing.blocks import job
-from polyqa.tracing.runs import Run
 
 pytest.importorskip("mlflow", reason="MLflow is an extra: pip install 'polyqa[mlflow]'")
 QUESTION = "When did Titanic come out?"
@@ -173,18 +171,6 @@ def test_the_base_address_of_a_collector_is_enough(collector: Collector, monkeyp
     with traced("otel"):
         polyqa.ask(QUESTION, program="closed-book")
     assert collector.spans
-
-
-@pytest.mark.parametrize(
-    ("protocol", "message"),
-    [("grpc", "pip install opentelemetry-exporter-otlp-proto-grpc"), ("http/json", "as http/protobuf or grpc")],
-)
-def test_a_protocol_that_cannot_be_had_is_told_at_once(
-    protocol: str, message: str, collector: Collector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
-    with pytest.raises(PolyqaError, match=message), traced("otel"):
-        pytest.fail("it began")
 
 
 def test_nothing_is_sent_outside_the_block_and_the_settings_are_as_before(collector: Collector) -> None:
@@ -355,27 +341,6 @@ def test_a_run_that_is_terminated_is_told_so(mlflow_server: Mlflow, tmp_path: Pa
         finally:
             process.kill()
     assert (process.returncode, status()) == (143, "KILLED"), error
-
-
-@pytest.mark.slow
-def test_a_signal_that_comes_while_a_run_is_made_ends_it(
-    mlflow_server: Mlflow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = []
-
-    def make(*given: Any) -> Run:
-        made.append(Run(*given))
-        os.kill(os.getpid(), signal.SIGTERM)
-        return made[-1]
-
-    monkeypatch.setattr("polyqa.tracing.blocks.Run", make)
-    with traced(mlflow_server.address), pytest.raises(SystemExit) as stop, job("evaluation", "one"):
-        pytest.fail("the block has begun")
-    import mlflow
-
-    assert stop.value.code == 143
-    assert mlflow.MlflowClient(mlflow_server.address).get_run(made[0].id).info.status == "KILLED"
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.metrics.gold import Question, Reading
 from polyqa.models import Encoder, Reader
-from polyqa.programs.registry import needs_questions
+from polyqa.programs.registry import REGISTRY
 from polyqa.questions import build_questions, generate_questions
 
 Parts = tuple[FusedRetriever, BiEncoderReranker]
@@ -68,7 +68,7 @@ def make(encoder: Encoder, request: pytest.FixtureRequest) -> Callable[..., Any]
     """Make a program by name, over the shipped corpus; one that needs questions over the six passages."""
 
     def of(name: str, **settings: Any) -> dspy.Module:
-        index = {"index": request.getfixturevalue("bridges")} if needs_questions(name) else {}
+        index = {"index": request.getfixturevalue("bridges")} if "questions" in REGISTRY[name].needs else {}
         return polyqa.load(name, encoder=encoder, **index, **settings)
 
     return of
@@ -89,4 +89,4 @@ def training() -> Callable[[str], list[Question]]:
     )
     told = ("The bridge in London was opened in 1894, that in Sacramento in 1935.",)
     bridge = Question(id="t", question="When was Tower Bridge opened?", readings=readings, long_answers=told)
-    return lambda name: [bridge] if needs_questions(name) else list(load_questions("homonyms/train")[:6])
+    return lambda name: [bridge] if "questions" in REGISTRY[name].needs else list(load_questions("homonyms/train")[:6])

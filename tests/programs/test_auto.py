@@ -26,27 +26,15 @@ class Script:
         }
 
 
-def ask(parts: Parts, script: Script, rule: str = "both", **settings: object) -> tuple[dspy.Prediction, ScriptedEngine]:
+def ask(parts: Parts, script: Script) -> tuple[dspy.Prediction, ScriptedEngine]:
     engine = ScriptedEngine(script)
     with dspy.context(lm=scripted_lm(engine)):
-        return Auto(*parts, rule=rule, preset="paper", **settings)(question=QUESTION), engine
+        return Auto(*parts, preset="paper")(question=QUESTION), engine
 
 
-@pytest.mark.parametrize(
-    ("rule", "kind", "settled", "short"),
-    [
-        ("both", "N/A", "Yes", True),
-        ("both", "N/A", "No", False),
-        ("both", "AmbSub", "Yes", False),
-        ("typing", "N/A", "No", True),
-        ("typing", "AmbSub", "Yes", False),
-        ("spread", "AmbSub", "Yes", True),
-        ("spread", "N/A", "No", False),
-        ("never", "N/A", "Yes", False),
-    ],
-)
-def test_the_rule_decides_the_way(parts: Parts, rule: str, kind: str, settled: str, short: bool) -> None:
-    result, engine = ask(parts, Script(kind=kind, settled=settled), rule)
+@pytest.mark.parametrize(("kind", "settled", "short"), [("AmbSub", "Yes", True), ("N/A", "No", False)])
+def test_the_passages_decide_the_way_not_the_kind(parts: Parts, kind: str, settled: str, short: bool) -> None:
+    result, engine = ask(parts, Script(kind=kind, settled=settled))
     assert len(engine.seen) == (3 if short else 7)
     assert result.ambiguous is not short
     assert result.answers == (["April 1953"] if short else ["April 1953", "23 April 1997"])
@@ -85,7 +73,7 @@ def test_several_answers_of_a_reading_are_several(
     parts: Parts, told: list[str], answers: list[str], ambiguous: bool
 ) -> None:
     readings = [{**reading, "answer": answer} for reading, answer in zip((FILM, MUSICAL), told, strict=True)]
-    result, _ = ask(parts, Script(interpretations=readings, short_answer=told[0]), "never")
+    result, _ = ask(parts, Script(interpretations=readings, short_answer=told[0]))
     assert result.answers == answers
     assert result.ambiguous is ambiguous
 
@@ -102,13 +90,13 @@ def test_the_located_answer_stands_in_for_memory(parts: Parts) -> None:
 
 
 def test_only_readings_that_their_own_passage_answers_are_told(parts: Parts) -> None:
-    shown = [passage.pid for passage in ask(parts, Script(), "never")[0].passages]
+    shown = [passage.pid for passage in ask(parts, Script())[0].passages]
     film, musical = (shown.index(pid) + 1 for pid in ("titanic-film-1953", "titanic-musical"))
     script = Script(
         interpretations=[{**MUSICAL, "pid": str(musical)}, {**FILM, "pid": str(film)}],
         answerable=lambda prompt: "No" if "musical" in prompt.question else "Yes",
     )
-    result, engine = ask(parts, script, "never")
+    result, engine = ask(parts, script)
     assert [one.answer for one in result.interpretations] == ["April 1953"]
     assert result.verdicts == [True, False]
     assert result.coverage is Coverage.PARTIAL_USEFUL
@@ -146,7 +134,7 @@ def test_readings_are_verified_by_the_passages_that_they_cite(
 
 
 def test_what_is_near_to_the_question_is_never_pushed_out(parts: Parts) -> None:
-    result, _ = ask(parts, Script(pseudo_interpretations=["Where is Perth?", "Who designed the hotel?"]), "never")
+    result, _ = ask(parts, Script(pseudo_interpretations=["Where is Perth?", "Who designed the hotel?"]))
     retriever, reranker = parts
     near = Auto(retriever, reranker).retrieve(QUESTION)
     assert [passage.pid for passage in result.passages[:5]] == [passage.pid for passage in near]
@@ -160,6 +148,6 @@ def test_without_any_answer_memory_is_asked(parts: Parts) -> None:
 
 
 def test_a_plain_question_gets_one_answer_from_the_embedded_engine(parts: Parts, embedded: None) -> None:
-    result = Auto(*parts, rule="spread")(question="Who designed the Empress Hotel in Victoria, British Columbia?")
+    result = Auto(*parts)(question="Who designed the Empress Hotel in Victoria, British Columbia?")
     assert result.ambiguous is False
     assert len(result.answers) == 1

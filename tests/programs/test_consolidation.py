@@ -37,15 +37,6 @@ def test_when_all_are_outliers_all_are_kept(count: int) -> None:
     assert found.outliers == ()
 
 
-def test_conservative_wants_three_readings_for_a_cluster() -> None:
-    away = -(around(0, 0.0, 1, 3) + around(9, 0.0, 1, 3)) / np.sqrt(2)
-    vectors = np.vstack([around(0, 0.3, 4, 1), away, away, around(9, 0.3, 4, 3)])
-    assert len(consolidate(vectors).clusters) == 3
-    found = consolidate(vectors, strictness="conservative")
-    assert [sorted(cluster) for cluster in found.clusters] == [[0, 1, 2, 3], [6, 7, 8, 9]]
-    assert found.outliers == (4, 5)
-
-
 def test_the_medoid_is_the_member_nearest_to_all_others() -> None:
     angles = np.deg2rad([0, 4, 10, 90, 94])
     found = consolidate(np.column_stack([np.cos(angles), np.sin(angles)]))
@@ -65,11 +56,10 @@ def test_wordings_of_real_readings_meet(encoder: Encoder) -> None:
 @given(st.integers(0, 25), st.integers(1, 6), st.floats(0.0, 1.5), st.integers(0, 999))
 def test_every_reading_is_in_one_cluster_or_an_outlier(count: int, groups: int, spread: float, seed: int) -> None:
     vectors = np.vstack([around(n % groups, spread, 1, seed + n, 8) for n in range(count)] or [np.empty((0, 8))])
-    for strictness in ("default", "conservative"):
-        found = consolidate(vectors, strictness=strictness)
-        assert sorted([i for cluster in found.clusters for i in cluster] + list(found.outliers)) == list(range(count))
-        assert bool(found.clusters) == bool(count)
-        for cluster in found.clusters:
-            members = list(cluster)
-            sums = (vectors[members] @ vectors[members].T).sum(axis=1)
-            assert sums[0] == pytest.approx(sums.max(), abs=1e-8)
+    found = consolidate(vectors)
+    assert sorted([i for cluster in found.clusters for i in cluster] + list(found.outliers)) == list(range(count))
+    assert bool(found.clusters) == bool(count)
+    for cluster in found.clusters:
+        members = list(cluster)
+        sums = (vectors[members] @ vectors[members].T).sum(axis=1)
+        assert sums[0] == pytest.approx(sums.max(), abs=1e-8)

@@ -12,7 +12,6 @@ from usual_replies import USUAL
 import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
-from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive.prompt import Prompt
 from polyqa.programs import DIVA, PROGRAMS, Steps
 from polyqa.programs.registry import REGISTRY, limits_of, registered
@@ -102,11 +101,9 @@ def test_passages_that_are_read_together_count(name: str) -> None:
     assert 8 < max(calls) <= limits.calls
 
 
-def test_settings_count(bridges: ColBERTIndex) -> None:
+def test_settings_count() -> None:
     published = polyqa.load("diva", preset="paper", max_interpretations=3)
     assert limits_of(published) == (7, 5)
-    made_before = polyqa.load("diva", index=bridges, preset="paper", max_interpretations=3, pseudo="questions")
-    assert limits_of(made_before) == (6, 4)
     assert limits_of(polyqa.load("dtv", preset="paper", max_interpretations=3, passages=4)) == (16, 5)
     assert limits_of(dspy.Predict("question -> answer")) is None
     own = type("Own", (DIVA,), {"__doc__": "It may make other calls."})

@@ -35,7 +35,7 @@ def parts(bridges: ColBERTIndex, asked: QuestionRetriever, encoder: Encoder) -> 
 
 @pytest.fixture
 def sixpaq(parts: tuple[object, ...], encoder: Encoder) -> SIXPAQ:
-    return SIXPAQ(*parts, encoder=encoder, passages=3, by="max")
+    return SIXPAQ(*parts, encoder=encoder, passages=3)
 
 
 def test_both_readings_come_from_generated_questions(sixpaq: SIXPAQ, embedded: dspy.LM) -> None:
@@ -100,9 +100,7 @@ def test_every_distinct_answer_of_a_question_is_a_candidate() -> None:
 def test_assembly_finds_the_questions_and_says_how_to_make_them(
     bridges: ColBERTIndex, index: ColBERTIndex, encoder: Encoder
 ) -> None:
-    program = load("sixpaq", index=bridges, encoder=encoder, by="count")
-    assert isinstance(program, SIXPAQ)
-    assert (program.by, program.asked.by) == ("count", "count")
+    assert isinstance(load("sixpaq", index=bridges, encoder=encoder), SIXPAQ)
     with pytest.raises(PolyqaError, match="polyqa questions build"):
         load("sixpaq", index=index, encoder=encoder)
     with pytest.raises(PolyqaError, match="other passages"):

@@ -12,14 +12,15 @@ from scripted_engine import ScriptedEngine, scripted_lm
 
 from polyqa.extractive.prompt import Prompt
 from polyqa.programs import Program, Steps, adrive, ask, ask_all, ask_while, drive, work
+from polyqa.programs import steps as steps_module
 
 QUESTIONS = [f"question {number}" for number in range(5)]
 WAIT = 30  # seconds until a test gives up; none of them takes so long
 Run = Callable[..., Any]
 
 
-def in_the_loop(steps: Steps[Any], **settings: Any) -> Any:
-    return asyncio.run(adrive(steps, **settings))
+def in_the_loop(steps: Steps[Any]) -> Any:
+    return asyncio.run(adrive(steps))
 
 
 both = pytest.mark.parametrize("run", [drive, in_the_loop], ids=["threads", "loop"])
@@ -97,7 +98,10 @@ def test_the_trace_does_not_grow_beyond_its_limit_and_may_be_off(run: Run, predi
 
 @both
 @pytest.mark.parametrize("limit", [1, 2, 4])
-def test_as_many_calls_are_under_way_as_the_limit_says(run: Run, predict: dspy.Predict, limit: int) -> None:
+def test_as_many_calls_are_under_way_as_the_limit_says(
+    run: Run, predict: dspy.Predict, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps_module, "CALLS_AT_ONCE", limit)
     barrier = threading.Barrier(limit, timeout=WAIT)
 
     def together(prompt: Prompt) -> dict[str, object]:
@@ -106,7 +110,7 @@ def test_as_many_calls_are_under_way_as_the_limit_says(run: Run, predict: dspy.P
 
     engine = ScriptedEngine(together)
     with dspy.context(lm=scripted_lm(engine), trace=[]):
-        replies = run(all_of(predict, QUESTIONS[:4]), calls_at_once=limit)
+        replies = run(all_of(predict, QUESTIONS[:4]))
         assert traced() == QUESTIONS[:4]
     assert replies == [f"answer to {question}" for question in QUESTIONS[:4]]
     assert engine.most_at_once == limit
@@ -159,7 +163,7 @@ def test_work_is_done_while_replies_are_awaited(run: Run, predict: dspy.Predict,
         return [one.answer for one in replies], found
 
     with dspy.context(lm=scripted_lm(ScriptedEngine(reply)), trace=[]):
-        assert run(steps(), calls_at_once=3) == ([f"answer to {one}" for one in QUESTIONS[:count]], "found")
+        assert run(steps()) == ([f"answer to {one}" for one in QUESTIONS[:count]], "found")
         assert traced() == QUESTIONS[:count]
 
 
@@ -196,8 +200,8 @@ def test_the_settings_of_the_caller_hold_in_every_step(run: Run, predict: dspy.P
 class Asking(Program):
     """Asks five questions at once, and one more."""
 
-    def __init__(self, calls_at_once: int = 3) -> None:
-        super().__init__(calls_at_once=calls_at_once)
+    def __init__(self) -> None:
+        super().__init__()
         self.predict = dspy.Predict("question -> answer")
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
@@ -211,15 +215,13 @@ class Asking(Program):
     "call", [lambda p: p(question="and?"), lambda p: asyncio.run(p.acall(question="and?"))], ids=["sync", "async"]
 )
 def test_a_program_is_its_steps_and_knows_the_usage_of_all_its_calls(call: Run) -> None:
-    program = Asking(calls_at_once=1)
-    engine = ScriptedEngine(Answers(), latency=0.02)
+    program, engine = Asking(), ScriptedEngine(Answers())
     with dspy.context(lm=scripted_lm(engine), track_usage=True):
         result = call(program)
         with dspy.track_usage() as tracker:
             call(program)
     assert result.answer.startswith("answer to question 0 answer to question 1")
     assert result.answer.endswith("answer to and?")
-    assert engine.most_at_once == 1
     assert len(engine.seen) == 12
     for used in (result.get_lm_usage(), tracker.get_total_tokens()):
         ((_, usage),) = used.items()

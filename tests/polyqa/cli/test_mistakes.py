@@ -55,8 +55,7 @@ MISTAKES = [
     ("ask Who? --program toc --set depth=0", "depth must be at least 1"),
     (
         "ask Who? --program rac --set index=x",
-        "rac has no setting 'index'; its settings: passages (int), candidates (int), calls_at_once (int), "
-        "preset (paper or lean)",
+        "rac has no setting 'index'; its settings: passages (int), candidates (int), preset (paper or lean)",
     ),
     ("evaluate --program rac --set threads=x --judge none", "rac has no setting 'threads'"),
     ("ask Who? --program oracle --set index=x", "Unknown program 'oracle'; there are auto, closed-book"),
@@ -81,7 +80,10 @@ MISTAKES = [
     (f"ask Who? --program rac --helper-lm openai/x@{NOWHERE}", "RAC has no call that a helper could make"),
     ("ask Who? --temperature 0", "polyqa/extractive runs in this process and has no --temperature"),
     ("ask Who? --requests-per-minute 9", "has no --requests-per-minute"),
-    ("ask Who? --lm openai/o3 --temperature 0.2", "openai/o3 reasons: its --temperature is 1"),
+    (
+        "ask Who? --lm openai/o3@http://127.0.0.1:9 --temperature 0.2",
+        "reasoning models require passing temperature=1.0",
+    ),
     ("ask Who? --lm-set top_p", "--lm-set top_p: write NAME=VALUE, such as --lm-set top_p=0.9"),
     ("ask Who? --lm-set api_key=sk-1", "--lm-set takes no api_key"),
     ("model pull gpt-5", "There is no language model 'gpt-5'; polyqa knows qwen"),
