@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ from polyqa.base.files import write_atomically
 from polyqa.base.rows import exists, located
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import MetadataValue, Passage
-from polyqa.colbert_index import ColBERTIndex, remove_passages
+from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.corpus import read_corpus, repeated_id, same_passage
-from polyqa.colbert_index.update import replace_metadata, replace_passages
+from polyqa.colbert_index.update import change_passages
 
 from .folder import Before, Documents, holds_documents
 from .splitting import Splitter, split_passages
@@ -129,13 +129,10 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
         elif documents is None or "source" in old.metadata:
             gone.append(pid)
     _require_own(opened, folder, state, gone, documents.files if documents else ())
-    remaining = iter(new)
-    while batch := list(islice(remaining, _AT_ONCE)):
-        opened = replace_passages(opened, batch)
-    if moved:
-        opened = replace_metadata(opened, moved)
-    if gone:
-        opened = remove_passages(opened, gone)
+    waiting = new
+    while len(waiting) > _AT_ONCE:
+        opened, waiting = change_passages(opened, waiting[:_AT_ONCE]), waiting[_AT_ONCE:]
+    opened = change_passages(opened, waiting, metadata=moved, gone={*gone})
     if documents:
         documents.ids |= {source: files[source].ids for source in documents.skipped}
         remember(opened, documents)

@@ -108,7 +108,7 @@ def test_a_condition_chooses_passages(condition: str, pids: str) -> None:
         ('product = "Falcon"', "no column 'Falcon'"),
         ("", "is empty"),
         ("product =", "syntax error."),
-        ("group = 'x'", "is a word of SQL, stands in \"double quotes\""),
+        ("group = 'x'", 'is a word of SQL, stands in "double quotes"'),
         ("1) or (1", "a bracket is closed"),
         ("((1)", "a bracket is not closed"),
         ("(select 1)", "no subquery"),
