@@ -99,6 +99,13 @@ def test_what_changed_and_only_that(birds: Path, built: ColBERTIndex, encoded: l
     assert str(again) == "added 0 passages, removed 0, 4 unchanged; index holds 4"
 
 
+def test_an_index_in_its_folder_is_none_of_the_documents(birds: Path, built: ColBERTIndex) -> None:
+    shutil.copytree(built.path, birds / "index")
+    synced = sync_index(built, birds)
+    assert "read 3 files: 3 Markdown; 3 of them unchanged" in synced.summary
+    assert (synced.added, synced.removed) == (0, 0)
+
+
 def test_who_searches_meanwhile_sees_one_version(birds: Path, built: ColBERTIndex) -> None:
     done, seen = threading.Event(), []
 
