@@ -64,8 +64,8 @@ def visible_files(
 ) -> list[Path]:
     """Return the files in a folder and its subfolders, and links to folders, which are not followed, by name.
 
-    Hidden ones are left out, and the folders to ``skip``. What is gone before it is read, or may not be read, is passed to ``on_error``: whoever
-    removes what a folder does not hold any more must know that it was read whole.
+    Hidden ones are left out, and the folders to ``skip``. What is gone before it is read, or may not be read, is passed
+    to ``on_error``: whoever removes what a folder does not hold any more must know that it was read whole.
     """
     found, waiting = [], [folder]
     while waiting:
