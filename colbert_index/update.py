@@ -10,14 +10,11 @@ are taken over as they are.
 import json
 import shutil
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
@@ -139,7 +136,6 @@ def change_passages(
     if not new and after == before:
         return index
     location = trusted_checkpoint(index.manifest, index.path) if removed else ""
-    added = _Added.of(index, location, new) if new else None
     smallest = min(range(len(before)), key=lambda number: len(before[number]))
     after[smallest] += new
     left = [number for number, positions in enumerate(after) if any(positions)]
@@ -151,8 +147,8 @@ def change_passages(
             _copy(index.parts[number], part, whole=positions == old)
             if positions != old:
                 emptied = any(passage is not None and passage.pid in removed for passage in old)
-                here = added if number == smallest else None
-                if emptied or here is not None:
+                here = new if number == smallest else ()
+                if emptied or here:
                     _write(index, location, positions, here, part, emptied=emptied)
                     scrub_metadata(part)
                 write_texts(part, positions)
@@ -179,53 +175,36 @@ def _changed(
     return passage.model_copy(update={"metadata": metadata[passage.pid]}) if passage.pid in metadata else passage
 
 
-@dataclass(frozen=True)
-class _Added:
-    """Passages that are added, and their vectors."""
-
-    passages: Sequence[Passage]
-    tokens: Any
-    lengths: list[int]
-    sentences: NDArray[np.float16] | None
-
-    @classmethod
-    def of(cls, index: ColBERTIndex, location: str, passages: Sequence[Passage]) -> "_Added":
-        """Encode passages as those of an index are."""
-        check = LengthCheck(location, index.settings.doc_maxlen)
-        texts = [passage.indexed_text for passage in check.watch(passages)]
-        check.warn()
-        tokens, lengths = encode_documents(load_checkpoint(location, index.settings), texts)
-        sentences = None
-        if index.manifest.encoder is not None:
-            sentences = Encoder(trusted_encoder(index.manifest, index.path)).encode(texts).astype(np.float16)
-        return cls(passages, tokens, lengths, sentences)
-
-
 def _write(
     index: ColBERTIndex,
     location: str,
     positions: Sequence[Passage | None],
-    added: _Added | None,
+    new: Sequence[Passage],
     work: Path,
     *,
     emptied: bool,
 ) -> None:
-    """Change the vectors of a part to those of its positions: some may have been emptied, the last are those added."""
-    new = () if added is None else added.passages
+    """Change the vectors of a part to those of its positions: some may have been emptied, the last are new."""
     chunks = read_part(work / "metadata.json")["num_chunks"]
     offset = 0
     for chunk in range(chunks if emptied else 0):
         offset += _empty_positions(work, chunk, offset, positions)
+    if new:
+        check = LengthCheck(location, index.settings.doc_maxlen)
+        texts = [passage.indexed_text for passage in check.watch(new)]
+        check.warn()
+        tokens, lengths = encode_documents(load_checkpoint(location, index.settings), texts)
     with quiet(), quick_codes():
         average = index.manifest.tokens / max(1, len(index.positions))
-        indexer = make_indexer(work, location, index.settings, len(positions), chunks + (added is not None), average)
+        indexer = make_indexer(work, location, index.settings, len(positions), chunks + bool(new), average)
         indexer.num_partitions = len(read_part(work / "centroids.pt"))
-        if added is not None:
-            packed = indexer.saver.load_codec().compress(added.tokens)  # not in its thread, see `write_vectors`
-            indexer.saver._write_chunk_to_disk(chunks, len(positions) - len(new), packed, added.lengths)
+        if new:
+            packed = indexer.saver.load_codec().compress(tokens)  # not in its thread, see `write_vectors`
+            indexer.saver._write_chunk_to_disk(chunks, len(positions) - len(new), packed, lengths)
         indexer.finalize()
-    if added is not None and added.sentences is not None:
-        whole = np.concatenate([np.load(work / VECTORS, mmap_mode="r"), added.sentences])
+    if new and index.manifest.encoder is not None:
+        sentences = Encoder(trusted_encoder(index.manifest, index.path)).encode(texts).astype(np.float16)
+        whole = np.concatenate([np.load(work / VECTORS, mmap_mode="r"), sentences])
         (work / VECTORS).unlink()  # it may be the old version's, too
         np.save(work / VECTORS, whole)
 
