@@ -2,6 +2,9 @@
 
 import os
 import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
@@ -355,9 +358,18 @@ def search_command(
         return
     for rank, passage in enumerate(found, 1):
         say(f"{rank:>3}  {passage.score:8.3f}  {passage.pid}  {passage.title}")
-        say(f"     {passage.text[:150]}{'…' if len(passage.text) > 150 else ''}")
+        say(_indented(f"{passage.text[:150]}{'…' if len(passage.text) > 150 else ''}"))
         if passage.metadata:
-            say(f"     {' · '.join(f'{name}: {value}' for name, value in passage.metadata.items())}")
+            say(_indented(" · ".join(f"{name}: {value}" for name, value in passage.metadata.items())))
+
+
+def _indented(text: str) -> str:
+    """Return a text five characters from the left; on a terminal in lines of its width."""
+    if not sys.stdout.isatty():
+        return f"     {text}"
+    return textwrap.fill(
+        text, max(20, shutil.get_terminal_size().columns), initial_indent=" " * 5, subsequent_indent=" " * 5
+    )
 
 
 @index_app.command("delete", cls=Command)
