@@ -65,10 +65,10 @@ def _check_sentence_vectors(handle: ColBERTIndex) -> None:
     name = trusted_encoder(handle.manifest, handle.path)
     stored = handle.vectors(name)
     probes = _probes(handle)
-    rows = [at for probe in probes if (at := handle.position(probe)) is not None]
     fresh = Encoder(name).encode([probe.indexed_text for probe in probes])
-    if stored is None or stored.shape[1] != fresh.shape[1]:
+    positions = [at for probe in probes if (at := handle.position(probe)) is not None]
+    held = None if stored is None else np.stack([stored[at] for at in positions], dtype=np.float32)
+    if held is None or held.shape != fresh.shape:
         raise IndexFaultError(f"{handle.folder / VECTORS} is not of the encoder {name}. Build the index again.")
-    cosines = (stored[rows].astype(np.float32) * fresh).sum(axis=1)
-    if not np.all(cosines > _SAME_VECTOR):
+    if not np.all((held * fresh).sum(axis=1) > _SAME_VECTOR):
         raise IndexFaultError(f"{handle.folder / VECTORS} does not match its passages. Build the index again.")

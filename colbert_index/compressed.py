@@ -1,12 +1,14 @@
 """The vectors of an index: compressed token vectors in memory, with their search, and rows of sentence vectors."""
 
 import ctypes
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
 
@@ -171,38 +173,15 @@ def _offsets(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
 
 
 class Rows:
-    """Rows of arrays, one array after the other; they may lie on disk, and only what is asked for is read.
-
-    There is one array at least; each has the shape (rows, columns), with the same columns and type.
-    """
+    """Rows of arrays, one array after the other; they may lie on disk, and only what is asked for is read."""
 
     def __init__(self, arrays: Sequence[NDArray[Any]]) -> None:
-        self._arrays = tuple(arrays)
-        self._starts = np.cumsum([0, *map(len, self._arrays)])
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return int(self._starts[-1]), int(self._arrays[0].shape[1])
+        self._arrays = [np.asarray(array) for array in arrays]  # a row of a `np.memmap` takes much longer
+        self._starts = list(accumulate(map(len, arrays), initial=0))
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return self._starts[-1]
 
-    def __getitem__(self, rows: ArrayLike) -> NDArray[Any]:
-        """Return one row, shape (columns,), or several, shape (len(rows), columns), in the order asked for."""
-        numbers = np.asarray(rows, dtype=np.int64)
-        if numbers.size and not 0 <= numbers.min() <= numbers.max() < len(self):
-            raise IndexError(f"rows lie in [0, {len(self)}), asked for {numbers.min()} to {numbers.max()}")
-        flat = numbers.ravel()
-        values = np.empty((len(flat), self.shape[1]), dtype=self._arrays[0].dtype)
-        holders = np.searchsorted(self._starts, flat, side="right") - 1
-        for holder in np.unique(holders):
-            here = holders == holder
-            values[here] = self._arrays[holder][flat[here] - self._starts[holder]]
-        return values.reshape(*numbers.shape, self.shape[1])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return all rows as one array, a copy if there are several arrays."""
-        if len(self._arrays) == 1:
-            return np.array(self._arrays[0], dtype=dtype, copy=copy)
-        return np.concatenate(self._arrays, dtype=dtype)
+    def __getitem__(self, row: int) -> NDArray[Any]:
+        holder = bisect_right(self._starts, row) - 1
+        return self._arrays[holder][row - self._starts[holder]]

@@ -22,6 +22,7 @@ from .settings import IndexSettings
 from .stages import Advance, Stages
 
 _CHUNK = 25_000  # passages per chunk, as in colbert-ai: 600 MB of vectors
+_COMPRESSED = 1 << 18  # vectors between two moves of a bar
 _POINTS_PER_CENTROID = 64  # more vectors move the centroids little and cost minutes of k-means
 _CHARACTERS = 4.5  # of a token, about, in English
 _MARGIN = 1.1  # as that is not known exactly
@@ -100,8 +101,7 @@ def write_vectors(
                 vectors, lengths = (
                     (first, lengths) if encoded is None else _encoded(model, chunk, number * _CHUNK, known, encoded)
                 )
-                with _counting_vectors(trained, len(chunk) / max(1, len(vectors)), compressed):
-                    packed = trained.compress(vectors)
+                packed = _compressed(trained, vectors, len(chunk) / max(1, len(vectors)), compressed)
                 indexer.saver._write_chunk_to_disk(number, number * _CHUNK, packed, lengths)
         with bars.stage("writing the inverted file"):
             indexer.finalize()
@@ -125,20 +125,16 @@ def _encoded(
     return torch.cat(parts), [len(part) for part in parts]
 
 
-@contextmanager
-def _counting_vectors(codec: Any, worth: float, advance: Advance) -> Iterator[None]:
-    """Have colbert-ai's codec report every batch of vectors that it compresses; each is ``worth`` so much."""
+def _compressed(codec: Any, vectors: Any, worth: float, advance: Advance) -> Any:
+    """Return vectors as colbert-ai's codec compresses them; each is ``worth`` so much of the bar."""
+    import torch
 
-    def binarize(residuals: Any) -> Any:
-        packed = type(codec).binarize(codec, residuals)
-        advance(worth * len(residuals))
-        return packed
-
-    codec.binarize = binarize
-    try:
-        yield
-    finally:
-        del codec.binarize
+    batches = []
+    for batch in vectors.split(_COMPRESSED):
+        batches.append(codec.compress(batch))
+        advance(worth * len(batch))
+    codes, residuals = zip(*((batch.codes, batch.residuals) for batch in batches), strict=True)
+    return codec.Embeddings(torch.cat(codes), torch.cat(residuals))
 
 
 def sampled(passages: int, characters: int, settings: IndexSettings) -> list[int]:

@@ -132,13 +132,16 @@ class PassageRecord(BaseModel):
         return passage if self.id else passage.model_copy(update={"pid": content_id(passage, passage.metadata)})
 
     def _metadata(self) -> dict[str, MetadataValue]:
-        """Return what a condition can be about; LangChain's ``metadata`` counts as columns."""
+        """Return what a condition can be about; LangChain's ``metadata`` counts as columns.
+
+        A day is a day, also where pandas and Parquet add its midnight: `date <= 2024-01-31` would leave it out.
+        """
         columns = self.model_extra or {}
         inner = columns.get("metadata")
         if isinstance(inner, Mapping):
             columns = {**columns, **{str(name): value for name, value in inner.items()}}
         return {
-            name: value.isoformat() if isinstance(value, date) else value
+            name: value.isoformat().removesuffix("T00:00:00") if isinstance(value, date) else value
             for name, value in columns.items()
             if isinstance(value, MetadataValue | date) and value != "" and name not in TEXTS and name[:1] != "_"
         }

@@ -42,8 +42,6 @@ def deletable(index: str | Path) -> Path:
         raise PolyqaError(
             f"{target} is a link to {target.resolve()}: remove the link, or delete that index by its path."
         )
-    if target.parent.name == VERSIONS and is_index(target.parent.parent):
-        raise PolyqaError(f"{target} is a version of an index; delete the index, {target.parent.parent}.")
     if not is_index(target) and not is_half_made(target):
         raise PolyqaError(f"{target} is not a polyqa index; it is left alone.")
     known = {CURRENT, VERSIONS, QUESTIONS}

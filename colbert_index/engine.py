@@ -17,7 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from polyqa.models.loading import Precision, resolve_precision
+from polyqa.models.loading import resolve_precision
 from polyqa.models.running import by_padded_length, keep_freed_memory, own_threads
 
 from .multi_vector import MultiVectorModel, dimensions, is_multi_vector
@@ -86,7 +86,7 @@ def colbert_config(checkpoint: Path | str, settings: IndexSettings, **more: Any)
     )
 
 
-def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: Precision = "auto") -> Any:
+def load_checkpoint(checkpoint: Path | str, settings: IndexSettings) -> Any:
     """Load a ColBERT checkpoint for inference.
 
     Returns
@@ -97,7 +97,7 @@ def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: 
     import torch
 
     if is_multi_vector(Path(checkpoint)):
-        return MultiVectorModel(Path(checkpoint), settings, precision)
+        return MultiVectorModel(Path(checkpoint), settings)
     own_threads()
     keep_freed_memory()
     prepare_colbert()
@@ -105,7 +105,7 @@ def load_checkpoint(checkpoint: Path | str, settings: IndexSettings, precision: 
         from colbert.modeling.checkpoint import Checkpoint
 
         model = Checkpoint(str(checkpoint), colbert_config=colbert_config(checkpoint, settings), verbose=0)
-    bfloat16 = resolve_precision(precision) == "bfloat16"
+    bfloat16 = resolve_precision("auto") == "bfloat16"
     on_cpu = partial(torch.autocast, "cpu", torch.bfloat16, enabled=bfloat16)
     model.amp_manager = SimpleNamespace(
         context=partial(torch.autocast, "cuda") if torch.cuda.is_available() else on_cpu

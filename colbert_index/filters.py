@@ -127,6 +127,8 @@ class Filter(NamedTuple):
                 f"there is no column {unknown[1]!r:.80}; there are {', '.join(columns[:_NAMED])}{more}. "
                 "A text stands in 'single quotes'"
             )
+        elif re.fullmatch(r'near "\w+": syntax error', reason):
+            reason += '. A column whose name has spaces, or is a word of SQL, stands in "double quotes"'
         elif "function" in reason or "aggregate" in reason:
             reason = f"{reason}; allowed are {', '.join(_FUNCTIONS)}"
         return PolyqaError(f"The condition {shortened(self.condition, 80)!r} cannot be used: {plain(reason)}.")

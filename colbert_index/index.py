@@ -237,7 +237,7 @@ class ColBERTIndex(Shared, Ranks):
         return passage
 
     def vectors(self, encoder_name: str) -> Rows | None:
-        """Return the stored sentence vectors, shape (positions, dimensions), if they are of this encoder."""
+        """Return the stored sentence vectors, one for each position, if they are of this encoder."""
         same = self.manifest.encoder in (encoder_name, str(Path(encoder_name).absolute()))
         return self._stored_vectors if same else None
 
@@ -354,10 +354,6 @@ class ColBERTIndex(Shared, Ranks):
         size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
         numbered = {"version": self.version, "versions": len(versions(self.path))}
         return {"name": self.name, "path": str(self.path), **numbered, "bytes": size, **self.manifest.model_dump()}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what `info` returns, as JSON data."""
-        return self.info()
 
     def to_markdown(self) -> str:
         """Return what the index is, as a table in Markdown."""

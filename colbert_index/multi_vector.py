@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
-from polyqa.models.loading import Precision, resolve_precision
+from polyqa.models.loading import resolve_precision
 from polyqa.models.running import keep_freed_memory, own_threads
 
 from .settings import IndexSettings
@@ -90,7 +90,7 @@ def read_json(path: Path) -> Any:
 class MultiVectorModel:
     """Such a checkpoint, loaded for inference; questions and passages are cut as the settings of the index say."""
 
-    def __init__(self, folder: Path, settings: IndexSettings, precision: Precision = "auto") -> None:
+    def __init__(self, folder: Path, settings: IndexSettings) -> None:
         import torch
 
         from .engine import quiet
@@ -110,7 +110,7 @@ class MultiVectorModel:
         if (expansion := transformer.query_expansion) is not None:
             transformer.query_expansion = {**expansion, "length": settings.query_maxlen}
         self._batch_size = settings.batch_size
-        bfloat16 = resolve_precision(precision) == "bfloat16" and not torch.cuda.is_available()
+        bfloat16 = resolve_precision("auto") == "bfloat16" and not torch.cuda.is_available()
         self._precision = {"device_type": "cpu", "dtype": torch.bfloat16, "enabled": bfloat16}
 
     def queries(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from polyqa.models.loading import Precision, resolve_precision
+from polyqa.models.loading import resolve_precision
 from polyqa.models.running import keep_freed_memory
 
 from .settings import IndexSettings
@@ -28,21 +28,13 @@ _BATCH = 128
 _SETTINGS = "artifact.metadata"  # colbert-ai's name for a checkpoint's own
 
 
-def load_query_encoder(checkpoint: Path | str, settings: IndexSettings, precision: Precision = "auto") -> Encode:
-    """Load what encodes queries with a ColBERT checkpoint.
-
-    Parameters
-    ----------
-    checkpoint
-        Its folder.
-    precision
-        See `loading.resolve_precision`.
-    """
+def load_query_encoder(checkpoint: Path | str, settings: IndexSettings) -> Encode:
+    """Load what encodes queries with the ColBERT checkpoint in a folder."""
     keep_freed_memory()
-    return _direct(Path(checkpoint), settings, precision) or _with_its_library(checkpoint, settings, precision)
+    return _direct(Path(checkpoint), settings) or _with_its_library(checkpoint, settings)
 
 
-def _direct(folder: Path, settings: IndexSettings, precision: Precision) -> Encode | None:
+def _direct(folder: Path, settings: IndexSettings) -> Encode | None:
     """Return an encoder that needs no colbert-ai; ``None`` if the checkpoint, or the machine, wants its own."""
     import torch
     from safetensors.torch import load_file
@@ -74,7 +66,7 @@ def _direct(folder: Path, settings: IndexSettings, precision: Precision) -> Enco
     attends_to_padding = colbert.get("attend_to_mask_tokens", False)
     tokenizer.enable_truncation(settings.query_maxlen - 1)  # the marker is one more
     tokenizer.enable_padding(length=settings.query_maxlen - 1, pad_id=padding)
-    dtype = getattr(torch, resolve_precision(precision))
+    dtype = getattr(torch, resolve_precision("auto"))
     bert = Bert(config, weights, prefix="bert.", dtype=dtype)
     projection = weights["linear.weight"].to(dtype)
 
@@ -97,11 +89,11 @@ def _direct(folder: Path, settings: IndexSettings, precision: Precision) -> Enco
     return encode
 
 
-def _with_its_library(checkpoint: Path | str, settings: IndexSettings, precision: Precision) -> Encode:
+def _with_its_library(checkpoint: Path | str, settings: IndexSettings) -> Encode:
     from .engine import load_checkpoint
     from .multi_vector import MultiVectorModel
 
-    model = load_checkpoint(checkpoint, settings, precision)
+    model = load_checkpoint(checkpoint, settings)
     if isinstance(model, MultiVectorModel):
         return model.queries
     return lambda queries: list(model.queryFromText(list(queries), bsize=_BATCH, to_cpu=True).float().numpy())

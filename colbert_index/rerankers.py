@@ -56,13 +56,9 @@ class BiEncoderReranker:
         if self.index is None or stored is None:
             return self.encoder.encode([passage.indexed_text for passage in passages])
         positions = [self.index.position(passage) for passage in passages]
-        known = [at for at in positions if at is not None]
-        rows = np.empty((len(passages), stored.shape[1]), dtype=np.float32)
-        rows[[at is not None for at in positions]] = stored[known]
-        if len(known) < len(passages):
-            unknown = [passage.indexed_text for passage, at in zip(passages, positions, strict=True) if at is None]
-            rows[[at is None for at in positions]] = self.encoder.encode(unknown)
-        return rows
+        unknown = [passage.indexed_text for passage, at in zip(passages, positions, strict=True) if at is None]
+        fresh = iter(self.encoder.encode(unknown) if unknown else ())
+        return np.stack([next(fresh) if at is None else stored[at] for at in positions], dtype=np.float32)
 
 
 class SpanReaderReranker:

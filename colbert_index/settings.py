@@ -3,10 +3,11 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import asdict
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic.dataclasses import dataclass
 
 from polyqa.base.values import Passage
 
@@ -16,7 +17,10 @@ MOST_SHARDS = 10_000
 _TEXT = "Passage.indexed_text 1"  # raise the number when that text changes: old indexes then count as other ones
 
 
-@dataclass(frozen=True)
+_Length = Annotated[int, Field(ge=8, le=512)]  # of a text, in tokens
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class IndexSettings:
     """What shapes the index; part of its fingerprint.
 
@@ -34,22 +38,12 @@ class IndexSettings:
         For the sample that the centroids are trained on.
     """
 
-    __pydantic_config__ = ConfigDict(extra="forbid")
-
     nbits: Literal[1, 2, 4] = 2
-    doc_maxlen: int = 180
-    query_maxlen: int = 32
-    kmeans_iterations: int = 4
-    batch_size: int = 32
+    doc_maxlen: _Length = 180
+    query_maxlen: _Length = 32
+    kmeans_iterations: PositiveInt = 4
+    batch_size: PositiveInt = 32
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.nbits not in (1, 2, 4):
-            raise ValueError(f"nbits must be 1, 2 or 4, got {self.nbits}")
-        if not 8 <= self.doc_maxlen <= 512 or not 8 <= self.query_maxlen <= 512:
-            raise ValueError("doc_maxlen and query_maxlen must lie in [8, 512]")
-        if self.kmeans_iterations < 1 or self.batch_size < 1:
-            raise ValueError("kmeans_iterations and batch_size must be at least 1")
 
 
 @dataclass(frozen=True)
@@ -73,13 +67,9 @@ class SearchSettings:
     What they cost and find is measured in ``docs/reference/scale.md``.
     """
 
-    ncells: int = 8
-    ndocs: int | None = None
-    candidates: int | None = None
-
-    def __post_init__(self) -> None:
-        if any(value is not None and value < 1 for value in (self.ncells, self.ndocs, self.candidates)):
-            raise ValueError("ncells, ndocs and candidates must be at least 1")
+    ncells: PositiveInt = 8
+    ndocs: PositiveInt | None = None
+    candidates: PositiveInt | None = None
 
     def passes(self, k: int) -> tuple[int, int]:
         """Return how many passages reach the second and the third pass when ``k`` are asked for.

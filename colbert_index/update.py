@@ -1,4 +1,4 @@
-"""Adds passages to an index and removes them, without building it again.
+"""Changes an index without building it again: adds passages, removes some, gives others new metadata.
 
 The centroids stay as they are. Additions become a chunk of their own, removals leave an empty
 position; then the inverted file is rebuilt from all chunks by colbert-ai's own `finalize`. (Its
@@ -9,15 +9,12 @@ are taken over as they are.
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
@@ -52,14 +49,6 @@ from .versions import new_version
 _INVERTED_FILE = "ivf.pid.pt"
 
 
-@dataclass(frozen=True)
-class _Change:
-    """What becomes of a part: its passages, and what writes their vectors into its new folder."""
-
-    positions: list[Passage | None]
-    write: Callable[[Path], None]
-
-
 def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     """Add the passages of a corpus to an index; to its smallest shard, if it has several.
 
@@ -89,21 +78,11 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
     new = [passage for passage in given if not same_passage(known.get(passage.pid), passage)]
     read.passages, read.repeated = len(new), read.repeated + len(given) - len(new)
     warn_of_left_out(read, corpus)
-    others = {passage.pid: passage.metadata for passage in given if passage.metadata and passage.pid in known}
-    if not new:
-        return replace_metadata(index, others)
     if taken := [passage.pid for passage in new if passage.pid in known]:
         ids = f"The id {taken[0]!r} is" if len(taken) == 1 else f"{len(taken):,} ids, such as {taken[0]!r}, are"
         raise PolyqaError(f"{ids} already in the index {index.name}; remove what is there first.")
-    return replace_metadata(_changed(index, set(), new), others)
-
-
-def replace_passages(index: ColBERTIndex, passages: Sequence[Passage]) -> ColBERTIndex:
-    """Add passages in place of those with their ids, in one step: no version has neither.
-
-    A handle opened before goes on serving the old content.
-    """
-    return _changed(index, {passage.pid for passage in passages}, passages)
+    others = {passage.pid: passage.metadata for passage in given if passage.metadata and passage.pid in known}
+    return change_passages(index, new, metadata=others)
 
 
 def remove_passages(index: ColBERTIndex, pids: str | int | Iterable[str | int]) -> ColBERTIndex:
@@ -121,101 +100,116 @@ def remove_passages(index: ColBERTIndex, pids: str | int | Iterable[str | int]) 
         raise PolyqaError(f"The index {index.name} holds no passage {unknown[0]!r}; nothing was removed.")
     if len(gone) == index.manifest.passages:
         raise PolyqaError(f"That would remove every passage of the index {index.name}; delete it instead.")
-    return _changed(index, gone, ())
+    return change_passages(index, gone=gone)
 
 
-def replace_metadata(index: ColBERTIndex, metadata: Mapping[str, Mapping[str, MetadataValue]]) -> ColBERTIndex:
-    """Replace the metadata of passages, by their ids; nothing is encoded.
+def change_passages(
+    index: ColBERTIndex,
+    new: Sequence[Passage] = (),
+    *,
+    metadata: Mapping[str, Mapping[str, MetadataValue]] = MappingProxyType({}),
+    gone: Set[str] = frozenset(),
+) -> ColBERTIndex:
+    """Change an index in one step: each takes a new version, in which texts and terms are written anew.
 
-    A handle opened before goes on serving the old content.
+    A handle opened before goes on serving the old content; it is returned if there is nothing to change.
+
+    Parameters
+    ----------
+    index
+        The index.
+    new
+        Passages to encode and to add, in place of those with their ids.
+    metadata
+        The new metadata of passages that stay, by their ids; for these nothing is encoded.
+    gone
+        The ids of passages to remove; something must be left.
     """
-    _require_all_passages(index)
-    changes = {}
-    for number, before in enumerate(index.positions_of_parts):
-        positions = [
-            passage.model_copy(update={"metadata": metadata[passage.pid]})
-            if passage is not None and passage.pid in metadata
-            else passage
-            for passage in before
-        ]
-        if positions != before:
-            changes[number] = _Change(positions, lambda work: None)
-    return _rewrite(index, changes) if changes else index
-
-
-def _changed(index: ColBERTIndex, gone: set[str], new: Sequence[Passage]) -> ColBERTIndex:
-    """Remove passages by their ids, and add others to the smallest part."""
-    _require_all_passages(index)
-    location = trusted_checkpoint(index.manifest, index.path)
-    added = _Added.of(index, location, new) if new else None
-    parts = index.positions_of_parts
-    smallest = min(range(len(parts)), key=lambda at: len(parts[at]))
-    changes = {}
-    for number, before in enumerate(parts):
-        left = [None if passage is None or passage.pid in gone else passage for passage in before]
-        here = added if number == smallest else None
-        if here is not None or left != before:
-            change = partial(_write, index, location, left, here, emptied=left != before)
-            changes[number] = _Change([*left, *new] if here is not None else left, change)
-    return _rewrite(index, changes)
-
-
-def _require_all_passages(index: ColBERTIndex) -> None:
-    """Refuse a filtered handle: the new one would find what it leaves out."""
-    if index.condition is not None:
+    if index.condition is not None:  # the new handle would find what this one leaves out
         raise PolyqaError(
             f"This handle of the index {index.name} leaves passages out ({shortened(index.condition, 80)}); open the "
             "index without a condition to change it."
         )
+    removed = gone | {passage.pid for passage in new}
+    before = index.positions_of_parts
+    after = [[_changed(passage, removed, metadata) for passage in part] for part in before]
+    if not new and after == before:
+        return index
+    location = trusted_checkpoint(index.manifest, index.path) if removed else ""
+    smallest = min(range(len(before)), key=lambda number: len(before[number]))
+    after[smallest] += new
+    left = [number for number, positions in enumerate(after) if any(positions)]
+    with new_version(index.path) as work:
+        index.require_unchanged()
+        parts = parts_of(work, len(left))
+        for number, part in zip(left, parts, strict=True):
+            old, positions = before[number], after[number]
+            _copy(index.parts[number], part, whole=positions == old)
+            if positions != old:
+                emptied = any(passage is not None and passage.pid in removed for passage in old)
+                here = new if number == smallest else ()
+                if emptied or here:
+                    _write(index, location, positions, here, part, emptied=emptied)
+                    scrub_metadata(part)
+                write_texts(part, positions)
+        positions = [*chain.from_iterable(after[number] for number in left)]
+        manifest = index.manifest.model_copy(
+            update={
+                "passages": sum(passage is not None for passage in positions),
+                "tokens": tokens_of(parts),
+                "fingerprint": fingerprint(positions, index.manifest.checkpoint_hash, index.settings, len(parts)),
+                "shards": len(parts),
+                "columns": ColumnKinds(positions).columns,
+            }
+        )
+        write_manifest(work, manifest)
+        write_checksums(work)
+    return ColBERTIndex(index.path, search_settings=index.search_settings)
 
 
-@dataclass(frozen=True)
-class _Added:
-    """Passages that are added, and their vectors."""
-
-    passages: Sequence[Passage]
-    tokens: Any
-    lengths: list[int]
-    sentences: NDArray[np.float16] | None
-
-    @classmethod
-    def of(cls, index: ColBERTIndex, location: str, passages: Sequence[Passage]) -> "_Added":
-        """Encode passages as those of an index are."""
-        check = LengthCheck(location, index.settings.doc_maxlen)
-        texts = [passage.indexed_text for passage in check.watch(passages)]
-        check.warn()
-        tokens, lengths = encode_documents(load_checkpoint(location, index.settings), texts)
-        sentences = None
-        if index.manifest.encoder is not None:
-            sentences = Encoder(trusted_encoder(index.manifest, index.path)).encode(texts).astype(np.float16)
-        return cls(passages, tokens, lengths, sentences)
+def _changed(
+    passage: Passage | None, removed: Set[str], metadata: Mapping[str, Mapping[str, MetadataValue]]
+) -> Passage | None:
+    if passage is None or passage.pid in removed:
+        return None
+    return passage.model_copy(update={"metadata": metadata[passage.pid]}) if passage.pid in metadata else passage
 
 
 def _write(
-    index: ColBERTIndex, location: str, left: list[Passage | None], added: _Added | None, work: Path, *, emptied: bool
+    index: ColBERTIndex,
+    location: str,
+    positions: Sequence[Passage | None],
+    new: Sequence[Passage],
+    work: Path,
+    *,
+    emptied: bool,
 ) -> None:
-    """Change the vectors of a part: without those that are removed, and with those that are added."""
+    """Change the vectors of a part to those of its positions: some may have been emptied, the last are new."""
     chunks = read_part(work / "metadata.json")["num_chunks"]
     offset = 0
     for chunk in range(chunks if emptied else 0):
-        offset += _empty_positions(work, chunk, offset, left)
+        offset += _empty_positions(work, chunk, offset, positions)
+    if new:
+        check = LengthCheck(location, index.settings.doc_maxlen)
+        texts = [passage.indexed_text for passage in check.watch(new)]
+        check.warn()
+        tokens, lengths = encode_documents(load_checkpoint(location, index.settings), texts)
     with quiet(), quick_codes():
-        new = () if added is None else added.passages
         average = index.manifest.tokens / max(1, len(index.positions))
-        count = len(left) + len(new)
-        indexer = make_indexer(work, location, index.settings, count, chunks + (added is not None), average)
+        indexer = make_indexer(work, location, index.settings, len(positions), chunks + bool(new), average)
         indexer.num_partitions = len(read_part(work / "centroids.pt"))
-        if added is not None:
-            packed = indexer.saver.load_codec().compress(added.tokens)  # not in its thread, see `write_vectors`
-            indexer.saver._write_chunk_to_disk(chunks, len(left), packed, added.lengths)
+        if new:
+            packed = indexer.saver.load_codec().compress(tokens)  # not in its thread, see `write_vectors`
+            indexer.saver._write_chunk_to_disk(chunks, len(positions) - len(new), packed, lengths)
         indexer.finalize()
-    if added is not None and added.sentences is not None:
-        whole = np.concatenate([np.load(work / VECTORS, mmap_mode="r"), added.sentences])
+    if new and index.manifest.encoder is not None:
+        sentences = Encoder(trusted_encoder(index.manifest, index.path)).encode(texts).astype(np.float16)
+        whole = np.concatenate([np.load(work / VECTORS, mmap_mode="r"), sentences])
         (work / VECTORS).unlink()  # it may be the old version's, too
         np.save(work / VECTORS, whole)
 
 
-def _empty_positions(work: Path, chunk: int, offset: int, positions: list[Passage | None]) -> int:
+def _empty_positions(work: Path, chunk: int, offset: int, positions: Sequence[Passage | None]) -> int:
     """Drop the token vectors of a chunk's removed passages; return how many positions it has."""
     import torch
 
@@ -249,32 +243,3 @@ def _copy(old: Path, new: Path, *, whole: bool) -> None:
         (new / BM25).mkdir()
         for path in (old / BM25).iterdir():
             link_or_copy(path, new / BM25 / path.name)
-
-
-def _rewrite(index: ColBERTIndex, changes: Mapping[int, _Change]) -> ColBERTIndex:
-    changed = {number: change.positions for number, change in changes.items()}
-    parts_after = {number: changed.get(number, passages) for number, passages in enumerate(index.positions_of_parts)}
-    left = {number: passages for number, passages in parts_after.items() if any(passages)}
-    with new_version(index.path) as work:
-        index.require_unchanged()
-        parts = parts_of(work, len(left))
-        for number, part in zip(left, parts, strict=True):
-            change = changes.get(number)
-            _copy(index.parts[number], part, whole=change is None)
-            if change is not None:
-                change.write(part)
-                scrub_metadata(part)
-                write_texts(part, change.positions)
-        positions = [*chain.from_iterable(left.values())]
-        manifest = index.manifest.model_copy(
-            update={
-                "passages": sum(passage is not None for passage in positions),
-                "tokens": tokens_of(parts),
-                "fingerprint": fingerprint(positions, index.manifest.checkpoint_hash, index.settings, len(parts)),
-                "shards": len(parts),
-                "columns": ColumnKinds(positions).columns,
-            }
-        )
-        write_manifest(work, manifest)
-        write_checksums(work)
-    return ColBERTIndex(index.path, search_settings=index.search_settings)

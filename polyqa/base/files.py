@@ -59,15 +59,19 @@ def require_no_links(folder: Path) -> None:
             )
 
 
-def visible_files(folder: Path, on_error: Callable[[Path, OSError], object]) -> list[Path]:
+def visible_files(
+    folder: Path, on_error: Callable[[Path, OSError], object], skip: Callable[[Path], bool] = lambda folder: False
+) -> list[Path]:
     """Return the files in a folder and its subfolders, and links to folders, which are not followed, by name.
 
-    Hidden ones are left out. What is gone before it is read, or may not be read, is passed to ``on_error``: whoever
-    removes what a folder does not hold any more must know that it was read whole.
+    Hidden ones are left out, and the folders to ``skip``. What is gone before it is read, or may not be read, is passed
+    to ``on_error``: whoever removes what a folder does not hold any more must know that it was read whole.
     """
     found, waiting = [], [folder]
     while waiting:
         place = waiting.pop()
+        if skip(place):
+            continue
         try:
             with os.scandir(place) as entries:
                 for entry in entries:

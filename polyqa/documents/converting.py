@@ -33,7 +33,7 @@ from polyqa.colbert_index.corpus import SHAPE, holds_passage
 from . import cleaning
 from .blocks import Block, Document, named_after, rows_text
 from .markdown import front_matter, markdown_blocks
-from .markup import header, markup_of, rst_as_markdown, wiki_as_markdown
+from .markup import markup_of, rst_as_markdown, wiki_as_markdown
 from .records import record_rows
 from .transcripts import transcript_blocks
 
@@ -153,7 +153,6 @@ def _text_document(text: str, suffix: str) -> Document:
     if suffix in (".md", ".markdown"):
         metadata, text = front_matter(text)
     else:
-        metadata, text = header(text) if suffix == ".rst" else ({}, text)
         text = rst_as_markdown(text) if suffix == ".rst" else wiki_as_markdown(text)
     blocks = cleaning.cleaned(markdown_blocks(text))
     return Document(cleaning.inline(_literal(str(metadata.pop("title", "")))), blocks, metadata)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+
+from pydantic import BaseModel
 
 from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
@@ -16,6 +17,7 @@ from polyqa.base.rows import SUFFIXES, exists, format_of, is_saved
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import Passage
 from polyqa.colbert_index.corpus import distinct, with_id
+from polyqa.colbert_index.versions import VERSIONS, is_index
 
 from .converting import FORMATS, is_ready
 from .namesakes import titles_of, told_apart
@@ -36,7 +38,7 @@ def holds_documents(path: Path) -> bool:
         return False
     files = [
         file
-        for file in visible_files(path, lambda place, error: None)
+        for file in visible_files(path, lambda place, error: None, _is_index)
         if not _ABOUT_A_CORPUS.fullmatch(file.name) and file.parent.name.lower() != "qrels"
     ]
     ready = [file for file in files if format_of(file) in SUFFIXES]
@@ -44,11 +46,20 @@ def holds_documents(path: Path) -> bool:
     return not ready or any(not (file.suffix.lower() in SUFFIXES and is_ready(file)) for file in documents)
 
 
-class Before(NamedTuple):
-    """What is known of a file that was read before: its hash, and the titles of its documents."""
+def _is_index(folder: Path) -> bool:
+    """Return whether a folder is an index, which may lie beside what it was built of."""
+    return is_index(folder) and (folder / VERSIONS).is_dir()
+
+
+class ReadFile(BaseModel):
+    """A file that was read: its hash, the ids of its passages, and the titles of its documents in plain words.
+
+    Ready passages and mails have no titles here.
+    """
 
     digest: str
-    titles: Sequence[str]
+    ids: list[str] = []
+    titles: list[str] = []
 
 
 class Documents:
@@ -59,7 +70,7 @@ class Documents:
     Parameters
     ----------
     path
-        Of a folder, with its subfolders, or a file. Hidden files are not read.
+        Of a folder, with its subfolders, or a file. Hidden files are not read, nor are polyqa's indexes.
     splitter
         How long the passages are; by default as long as a default index reads.
     before
@@ -69,16 +80,12 @@ class Documents:
     Attributes
     ----------
     files
-        The hash of every file that was read, by its path in the folder.
+        The files that were read, by their paths in the folder.
     skipped
         Those of them that were not read again, being unchanged.
     left_out
         Why a file, or a subfolder with all its files, was not read, by its path in the folder; the summary names the
         first ten.
-    ids
-        The ids of the passages of every file that was read, by its path in the folder.
-    titles
-        The titles of its documents in plain words, by its path in the folder; none for ready passages and mails.
     passages
         How many passages there are; one that stands in several files is taken once.
 
@@ -100,7 +107,7 @@ class Documents:
     NAMED = 10
 
     def __init__(
-        self, path: str | Path, splitter: Splitter | None = None, *, before: Mapping[str, Before] | None = None
+        self, path: str | Path, splitter: Splitter | None = None, *, before: Mapping[str, ReadFile] | None = None
     ) -> None:
         needs("kreuzberg", extra="documents", for_="Reading documents")
         self.path = Path(path).expanduser()
@@ -111,11 +118,9 @@ class Documents:
         self._begin()
 
     def _begin(self) -> None:
-        self.files: dict[str, str] = {}
+        self.files: dict[str, ReadFile] = {}
         self.skipped: set[str] = set()
         self.left_out: dict[str, str] = {}
-        self.ids: dict[str, list[str]] = {}
-        self.titles: dict[str, Sequence[str]] = {}
         self.passages = 0
         self._others: Counter[str] = Counter()
 
@@ -137,12 +142,12 @@ class Documents:
         for source, passages in files.items():
             ready = any(passage.pid for passage in passages)
             passages = list(split_passages(passages, self.splitter) if ready else map(with_id, passages))
-            self.ids[source] = [passage.pid for passage in passages]
+            self.files[source].ids = [passage.pid for passage in passages]
             yield from ((source, passage) for passage in passages)
 
     def _listed(self, root: Path) -> Iterator[tuple[str, Path]]:
         """Yield the files that may be read, in the order of their paths; note which need not be read again."""
-        for path in visible_files(self.path, self._unread) if self.path.is_dir() else [self.path]:
+        for path in visible_files(self.path, self._unread, _is_index) if self.path.is_dir() else [self.path]:
             source = well_formed(path.relative_to(root).as_posix())
             if fault := self._refused(path, root):
                 if fault != "other":
@@ -153,23 +158,23 @@ class Documents:
             except OSError as error:  # no permission, or gone since the folder was listed
                 self.left_out[source] = f"cannot be read ({error.strerror})"
                 continue
-            self.files[source] = digest
-            if source in self.before and self.before[source].digest == digest:
+            before = self.before.get(source)
+            if before is not None and before.digest == digest:
+                self.files[source] = before.model_copy()
                 self.skipped.add(source)
+            else:
+                self.files[source] = ReadFile(digest=digest)
             yield source, path
 
     def _namesakes(self, listed: Mapping[str, Path]) -> list[str]:
         """Return unchanged files that must be read again, as files that share their titles came, changed or went."""
-        changed = [
-            title for source, before in self.before.items() if source not in self.skipped for title in before.titles
-        ]
-        touched = {*changed, *chain.from_iterable(self.titles.values())}
+        both = chain(self.before.items(), self.files.items())
+        touched = {title for source, file in both if source not in self.skipped for title in file.titles}
         again: set[str] = set()
         while more := {source for source in self.skipped if touched & {*self.before[source].titles}}:
             touched |= {title for source in more for title in self.before[source].titles}
             self.skipped -= more
             again |= more
-        self.titles |= {source: self.before[source].titles for source in self.skipped}
         return [source for source in listed if source in again]
 
     def _converted(self, files: Sequence[tuple[str, Path]]) -> dict[str, list[Passage]]:
@@ -194,7 +199,7 @@ class Documents:
                         del self.files[source]
                     else:
                         read[source] = passages
-                        self.titles[source] = titles_of(source, passages)
+                        self.files[source].titles = titles_of(source, passages)
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
                 for worker in started:

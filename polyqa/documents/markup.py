@@ -5,8 +5,6 @@ import re
 from collections.abc import Sequence
 from textwrap import dedent
 
-from polyqa.base.values import MetadataValue
-
 from .markdown import indented_end
 
 _FENCE = "~~~~~~"
@@ -28,7 +26,6 @@ _BORDER = re.compile(r" *(?:=+(?: +=+)+|\+(?:[-=]+\+)+) *")
 _ADORNMENT = re.compile(r"([-=`:.'\"~^_*+#<>])\1{2,} *")
 _ROLE = re.compile(r"(?<![\w`]):[\w:+-]+:`([^`]+)`|`([^`<]+?)\s*<[^`>]*>`__?|(?<!`)`([^`]+)`__?(?!\w)")
 _REFERENCE = re.compile(r"(?<!\w)((?!_)\w*[^\W_]|\[[\w#*]+\])__?(?=[\s.,;:)!?]|$)", re.MULTILINE)
-_HEADER = re.compile(r"\A(?:[A-Z][\w-]*:(?: .*)?\n(?:[ \t]+\S.*\n)*){2,40}(?=\n)")
 _NUMBER = re.compile(r"(?:#\.|\((?:\d+|#)\)) +(?=\S)")
 _WIKI_MEDIA = re.compile(
     r"\[\[(?:File|Image|Datei|Fichier|Category|Kategorie|Catégorie):(?:[^\[\]]|\[\[[^\[\]]*\]\])*\]\]", re.IGNORECASE
@@ -48,21 +45,6 @@ def markup_of(text: str) -> str:
         return ".md"
     headings = len(_WIKI_HEADING.findall(text))
     return ".wiki" if headings > 1 or (headings and "[[" in text) else ".txt"
-
-
-def header(text: str) -> tuple[dict[str, MetadataValue], str]:
-    r"""Return the title of a text that begins with fields as a mail does, and the text with each of them a sentence.
-
-    So begin Python's PEPs. The fields stay, as readers see them, too.
-
-    >>> header("PEP: 572\nTitle: Walruses\nAuthor: A,\n        B\n\nAbstract")
-    ({'title': 'Walruses'}, 'PEP: 572.\nTitle: Walruses.\nAuthor: A,\n        B.\n\nAbstract')
-    """
-    match = _HEADER.match(text)
-    title = re.search(r"^title: *(\S.*)", match[0], re.MULTILINE | re.IGNORECASE) if match else None
-    if match is None or title is None:
-        return {}, text
-    return {"title": title[1].strip()}, re.sub(r"(?<=[^\s.:])\n(?=\S|\Z)", ".\n", match[0]) + text[match.end() :]
 
 
 def rst_as_markdown(text: str) -> str:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,11 @@ from polyqa.base.files import write_atomically
 from polyqa.base.rows import exists, located
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import MetadataValue, Passage
-from polyqa.colbert_index import ColBERTIndex, remove_passages
+from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.corpus import read_corpus, repeated_id, same_passage
-from polyqa.colbert_index.update import replace_metadata, replace_passages
+from polyqa.colbert_index.update import change_passages
 
-from .folder import Before, Documents, holds_documents
+from .folder import Documents, ReadFile, holds_documents
 from .splitting import Splitter, split_passages
 
 _STATE = ".documents.json"
@@ -94,7 +94,9 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
         for source, file in files.items()
         if all(pid in present and present[pid].metadata.get("source") == source for pid in file.ids)
     }
-    before = {source: Before(file.digest if source in stands else "", file.titles) for source, file in files.items()}
+    before = {
+        source: file if source in stands else file.model_copy(update={"digest": ""}) for source, file in files.items()
+    }
     documents = None
     passages: Iterable[Passage]
     if exists(folder) and (split or not holds_documents(folder)):
@@ -129,15 +131,11 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
         elif documents is None or "source" in old.metadata:
             gone.append(pid)
     _require_own(opened, folder, state, gone, documents.files if documents else ())
-    remaining = iter(new)
-    while batch := list(islice(remaining, _AT_ONCE)):
-        opened = replace_passages(opened, batch)
-    if moved:
-        opened = replace_metadata(opened, moved)
-    if gone:
-        opened = remove_passages(opened, gone)
+    waiting = new
+    while len(waiting) > _AT_ONCE:
+        opened, waiting = change_passages(opened, waiting[:_AT_ONCE]), waiting[_AT_ONCE:]
+    opened = change_passages(opened, waiting, metadata=moved, gone={*gone})
     if documents:
-        documents.ids |= {source: files[source].ids for source in documents.skipped}
         remember(opened, documents)
     else:
         remember_corpus(opened, folder, splitter if state.split else None, split)
@@ -171,11 +169,7 @@ def _located(folder: Path) -> str:
 
 def remember(index: ColBERTIndex, documents: Documents) -> None:
     """Note beside an index what it was built of, so that the first sync converts only what has changed."""
-    files = {
-        source: _File(digest=digest, ids=documents.ids[source], titles=list(documents.titles[source]))
-        for source, digest in documents.files.items()
-    }
-    _note(index, documents.path, documents.splitter, files=files)
+    _note(index, documents.path, documents.splitter, files=documents.files)
 
 
 def remember_corpus(index: ColBERTIndex, corpus: Path, splitter: Splitter | None, part: str | None = None) -> None:
@@ -190,14 +184,6 @@ def _note(index: ColBERTIndex, folder: Path, splitter: Splitter | None, **read: 
     write_atomically(index.path / _STATE, state.model_dump_json().encode())
 
 
-class _File(BaseModel):
-    """A file that was read: its hash, the ids of its passages and the titles of its documents."""
-
-    digest: str
-    ids: list[str]
-    titles: list[str]
-
-
 class _State(BaseModel):
     """What `_STATE` holds; an index may come from a stranger."""
 
@@ -207,7 +193,7 @@ class _State(BaseModel):
     reading: int = 1
     split: bool = False  # long passages were
     part: str | None = None  # the split of the corpus
-    files: dict[str, _File] = Field(default_factory=dict)
+    files: dict[str, ReadFile] = Field(default_factory=dict)
 
 
 def _read_state(index: ColBERTIndex) -> _State:

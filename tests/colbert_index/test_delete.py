@@ -73,7 +73,7 @@ def link(path: Path) -> Path:
         (lambda path: path.parent, "is not a polyqa index; it is left alone"),
         (lambda path: path / "versions", "is not a polyqa index; it is left alone"),
         (lambda path: path / "current", "no index at"),
-        (lambda path: next(path.glob("versions/*")), "is a version of an index"),
+        (lambda path: next(path.glob("versions/*")), "is not a polyqa index; it is left alone"),
     ],
 )
 def test_what_is_no_index_alone_is_refused(

@@ -46,7 +46,7 @@ def test_a_passage_has_the_vectors_that_colbert_ai_gives_it_whatever_stands_besi
     long = [" ".join(["one more word"] * times) for times in (1, 200, 30, 5)]
     passages = [Passage(pid="0", title="A title", text=text) for text in long]
     texts = [*(one.indexed_text for one in passages), "Word, by word; and so on: here. There!"]
-    model = load_checkpoint(resolve_checkpoint(EMBEDDED_CHECKPOINT), IndexSettings(batch_size=2), "float32")
+    model = load_checkpoint(resolve_checkpoint(EMBEDDED_CHECKPOINT), IndexSettings(batch_size=2))
     vectors, lengths = encode_documents(model, texts)
     assert lengths[1] == 180
     for text, own in zip(texts, vectors.split(lengths), strict=True):
@@ -55,12 +55,11 @@ def test_a_passage_has_the_vectors_that_colbert_ai_gives_it_whatever_stands_besi
         assert torch.equal(own, encode_documents(model, [text])[0])
 
 
-def test_bfloat16_gives_nearly_the_same_vectors_of_passages_and_questions() -> None:
-    texts, location = (
-        ["Word, by word; and so on: here. There!", "A title | It sank in 1923."],
-        resolve_checkpoint("embedded"),
-    )
-    exact, quick = (load_checkpoint(location, IndexSettings(), kind) for kind in ("float32", "bfloat16"))
+def test_bfloat16_gives_nearly_the_same_vectors_of_passages_and_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["Word, by word; and so on: here. There!", "A title | It sank in 1923."]
+    exact = load_checkpoint(resolve_checkpoint("embedded"), IndexSettings())
+    monkeypatch.setenv("POLYQA_PRECISION", "bfloat16")
+    quick = load_checkpoint(resolve_checkpoint("embedded"), IndexSettings())
     assert next(quick.bert.parameters()).dtype == torch.bfloat16
     for passages in (True, False):
         one, other = (

@@ -1,5 +1,4 @@
 import copy
-import json
 import pickle
 import subprocess
 import sys
@@ -112,7 +111,7 @@ def test_the_position_of_a_passage_needs_its_text(index: ColBERTIndex, passages:
 def test_vectors_are_given_out_for_their_encoder_only(index: ColBERTIndex) -> None:
     vectors = index.vectors("all-MiniLM-L6-v2")
     assert vectors is not None
-    assert vectors.shape == (40, 384)
+    assert (len(vectors), len(vectors[39])) == (40, 384)
     assert index.vectors("another-encoder") is None
 
 
@@ -191,7 +190,6 @@ def test_an_import_loads_no_model_library(package: str, heavy: set[str]) -> None
 
 
 def test_an_index_shows_what_it_is(index: ColBERTIndex) -> None:
-    assert json.loads(json.dumps(index.to_dict())) == json.loads(json.dumps(index.info()))
     page = read_html(index._repr_html_())
     for told in (index.name, f"{len(index):,}", index.fingerprint, str(index.path)):
         assert told in page.text

@@ -56,20 +56,23 @@ def pylate(saved: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_passages_have_the_vectors_that_colbert_ai_gives_them(saved: Path, pylate: Path) -> None:
-    theirs, lengths = encode_documents(load_checkpoint(embedded_checkpoint(), IndexSettings(), "float32"), TEXTS)
+def test_passages_have_the_vectors_that_colbert_ai_gives_them(
+    saved: Path, pylate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, lengths = encode_documents(load_checkpoint(embedded_checkpoint(), IndexSettings()), TEXTS)
     for folder in (saved, pylate):
-        model = load_checkpoint(resolve_checkpoint(str(folder)), IndexSettings(), "float32")
+        model = load_checkpoint(resolve_checkpoint(str(folder)), IndexSettings())
         own, own_lengths = encode_documents(model, TEXTS)
         assert own_lengths == lengths
         np.testing.assert_allclose(own.float().numpy(), theirs.float().numpy(), atol=2e-3)
-    rough, _ = encode_documents(load_checkpoint(saved, IndexSettings(), "bfloat16"), TEXTS)
+    monkeypatch.setenv("POLYQA_PRECISION", "bfloat16")
+    rough, _ = encode_documents(load_checkpoint(saved, IndexSettings()), TEXTS)
     assert (rough.float() * theirs.float()).sum(dim=1).min() > 0.99
 
 
 def test_the_words_of_a_question_have_the_vectors_that_colbert_ai_gives_them(saved: Path) -> None:
-    (theirs,) = load_query_encoder(embedded_checkpoint(), IndexSettings(), "float32")(TEXTS[:1])
-    (own,) = load_query_encoder(saved, IndexSettings(), "float32")(TEXTS[:1])
+    (theirs,) = load_query_encoder(embedded_checkpoint(), IndexSettings())(TEXTS[:1])
+    (own,) = load_query_encoder(saved, IndexSettings())(TEXTS[:1])
     words = np.linalg.norm(theirs, axis=1) > 0.5  # there what pads a question has none
     assert len(own) == len(words) == 32
     assert 8 < words.sum() < 32

@@ -13,7 +13,7 @@ from polyqa.colbert_index import IndexSettings
 from polyqa.colbert_index.checkpoint import embedded_checkpoint
 from polyqa.colbert_index.engine import load_checkpoint
 from polyqa.colbert_index.query_encoder import load_query_encoder
-from polyqa.models.loading import Precision
+from polyqa.models.loading import PRECISION
 
 QUERIES = ["Who wrote it?", "what " * 50, "Ünïcode ☕ 日本語, and [SEP] more", "x", ""]
 
@@ -28,8 +28,15 @@ QUERIES = ["Who wrote it?", "what " * 50, "Ünïcode ☕ 日本語, and [SEP] mo
     ],
 )
 def test_vectors_are_those_of_colbert_ai(
-    precision: Precision, mask: str, attended: bool, named: object, length: int, tmp_path: Path
+    precision: str,
+    mask: str,
+    attended: bool,
+    named: object,
+    length: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv(PRECISION, precision)
     folder = tmp_path / "checkpoint"
     shutil.copytree(embedded_checkpoint(), folder)
     for name, told in (
@@ -39,8 +46,8 @@ def test_vectors_are_those_of_colbert_ai(
         path = folder / name
         path.write_text(json.dumps(json.loads(path.read_text()) | told))
     settings = IndexSettings(query_maxlen=length)
-    theirs = load_checkpoint(folder, settings, precision).queryFromText(QUERIES, bsize=2).float().numpy()
-    encode = load_query_encoder(folder, settings, precision)
+    theirs = load_checkpoint(folder, settings).queryFromText(QUERIES, bsize=2).float().numpy()
+    encode = load_query_encoder(folder, settings)
     ours = np.stack(encode(QUERIES))
     assert ours.dtype == np.float32
     assert (np.abs(ours).sum(axis=2) == 0).any() is np.bool_(mask == "[PAD]"), "what pads a query has no vector"
@@ -61,8 +68,8 @@ def test_what_colbert_ai_reads_in_another_way_is_left_to_it(other: str, tmp_path
             (folder / "vocab.txt").write_text(_vocabulary(folder), encoding="utf-8")
         (folder / other).unlink()
     settings = IndexSettings()
-    found = load_query_encoder(folder, settings, "float32")(QUERIES[:1])[0]
-    expected = load_checkpoint(folder, settings, "float32").queryFromText(QUERIES[:1])[0].numpy()
+    found = load_query_encoder(folder, settings)(QUERIES[:1])[0]
+    expected = load_checkpoint(folder, settings).queryFromText(QUERIES[:1])[0].numpy()
     np.testing.assert_array_equal(found, expected)
 
 

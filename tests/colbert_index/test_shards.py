@@ -212,11 +212,6 @@ def test_an_id_that_stands_twice_is_told(passages: list[Passage], tmp_path: Path
     with pytest.raises(PolyqaError, match=message):
         build_index([*passages, other], tmp_path / "index", shards=2, progress=False)
     assert not shards_home(tmp_path / "index").exists()
-    file = tmp_path / "corpus.jsonl"
-    file.write_text("\n".join(one.model_dump_json() for one in [*passages, other]))
-    message = rf"corpus\.jsonl: line {len(passages) + 1}: the id '{other.pid}' already stands at .*: line 4;"
-    with pytest.raises(PolyqaError, match=message):
-        build_index(file, tmp_path / "index", shards=2, progress=False)
 
 
 def test_a_passage_that_is_repeated_is_left_out(passages: list[Passage], tmp_path: Path) -> None:

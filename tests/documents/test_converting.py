@@ -57,22 +57,3 @@ def test_a_mail_that_names_no_charset_keeps_its_letters(header: bytes, encoding:
     (tmp_path / "a.eml").write_bytes(b"Subject: Hi\n" + header + b"\n" + text.encode(encoding))
     (document,) = convert(tmp_path / "a.eml")
     assert [block.text for block in document.blocks] == [text]
-
-
-@pytest.mark.parametrize(
-    ("text", "title", "begins"),
-    [
-        (
-            "PEP: 8\nTitle: Style\nAuthor: Ada,\n        Bob\n\nAbstract\n====\n\nIt is.",
-            "Style",
-            "PEP: 8. Title: Style.",
-        ),
-        ("Note: it rained.\nTitle is none.\n\nIt is.", "", "Note: it rained. Title is none."),
-        ("Author: Ada\nStatus: Draft\n\nIt is.", "", "Author: Ada; Status: Draft."),
-    ],
-)
-def test_fields_at_the_beginning_name_a_text_and_stay(text: str, title: str, begins: str, tmp_path: Path) -> None:
-    (tmp_path / "a.rst").write_text(text)
-    (document,) = convert(tmp_path / "a.rst")
-    assert document.title == title
-    assert document.blocks[0].text.startswith(begins)

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,6 +83,7 @@ def test_what_changed_and_only_that(birds: Path, built: ColBERTIndex, encoded: l
     synced = sync_index(built, birds)
     assert encoded == ["Falcon › Prey They eat pigeons.", "Kite Kites have forked tails."]
     assert (synced.added, synced.removed, synced.moved, synced.unchanged) == (2, 2, 2, 0)
+    assert synced.index.version.startswith("000002-")  # in one step: each writes all texts and terms anew
     assert places(ColBERTIndex(built.path)) == {
         "Falcons dive at 300 km/h.": "falcon.md, line 5",
         "They eat pigeons.": "falcon.md, line 9, Prey",
@@ -95,6 +97,13 @@ def test_what_changed_and_only_that(birds: Path, built: ColBERTIndex, encoded: l
     assert again.index.fingerprint == synced.index.fingerprint
     assert "3 of them unchanged" in again.summary
     assert str(again) == "added 0 passages, removed 0, 4 unchanged; index holds 4"
+
+
+def test_an_index_in_its_folder_is_none_of_the_documents(birds: Path, built: ColBERTIndex) -> None:
+    shutil.copytree(built.path, birds / "index")
+    synced = sync_index(built, birds)
+    assert "read 3 files: 3 Markdown; 3 of them unchanged" in synced.summary
+    assert (synced.added, synced.removed) == (0, 0)
 
 
 def test_who_searches_meanwhile_sees_one_version(birds: Path, built: ColBERTIndex) -> None:
@@ -149,18 +158,18 @@ def test_an_interrupted_sync_goes_on(
     for number in range(3):
         (birds / f"new{number}.md").write_text(f"# New {number}\n\nBird of kind {number}.")
     monkeypatch.setattr(syncing, "_AT_ONCE", 1)
-    real = syncing.replace_passages
+    real = syncing.change_passages
 
-    def stopped(index: ColBERTIndex, passages: list[Passage]) -> ColBERTIndex:
+    def stopped(index: ColBERTIndex, passages: list[Passage], **more: Any) -> ColBERTIndex:
         if "kind 2" in passages[0].text:
             raise KeyboardInterrupt
-        return real(index, passages)
+        return real(index, passages, **more)
 
-    monkeypatch.setattr(syncing, "replace_passages", stopped)
+    monkeypatch.setattr(syncing, "change_passages", stopped)
     with pytest.raises(KeyboardInterrupt):
         sync_index(built, birds)
     assert len(encoded) == 2
-    monkeypatch.setattr(syncing, "replace_passages", real)
+    monkeypatch.setattr(syncing, "change_passages", real)
     assert sync_index(built.path, birds).added == 1
     assert len(encoded) == 3
 
