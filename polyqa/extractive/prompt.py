@@ -250,13 +250,15 @@ def _passage(number: int, blob: str) -> PromptPassage:
     marks = 3 if blob.lstrip().startswith("«««\n") else 1  # DSPy's long form starts a new line
     body = blob.strip()
     if body.startswith("«" * marks) and body.endswith("»" * marks):
-        body = body[marks : len(body) - marks]
+        body = body[marks : len(body) - marks].strip()
     return _split(number, body)
 
 
 def _split(number: int, body: str) -> PromptPassage:
-    title, bar, text = " ".join(body.split()).partition(" | ")
-    return PromptPassage(number, title.strip(), text.strip()) if bar else PromptPassage(number, "", title)
+    head, bar, rest = body.partition(" | ")
+    if not bar or "\n" in head:  # a passage is one line: in a text of several the bar is of a table
+        return PromptPassage(number, "", " ".join(body.split()))
+    return PromptPassage(number, " ".join(head.split()), " ".join(rest.split()))
 
 
 def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:

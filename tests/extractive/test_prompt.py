@@ -259,6 +259,7 @@ def test_a_demo_whose_reply_cannot_be_read_has_no_outputs() -> None:
         ("[3] «A | b»\n[7] «C | d»", [(3, "A", "b"), (7, "C", "d")]),
         ("Titanic | It sank.", [(1, "Titanic", "It sank.")]),
         ("It sank.", [(1, "", "It sank.")]),
+        ("It sank in 1912.\n\n| ship | built |\n|---|---|", [(1, "", "It sank in 1912. | ship | built | |---|---|")]),
     ],
 )
 def test_passages_have_their_number_up_to_the_first_bar_their_title(
