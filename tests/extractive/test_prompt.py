@@ -39,7 +39,6 @@ ADAPTERS = {
     "lean": LeanAdapter(),
     "chat": dspy.ChatAdapter(),
     "json": dspy.JSONAdapter(),
-    "xml": dspy.XMLAdapter(),
 }
 STYLES = list(ADAPTERS)
 
@@ -231,7 +230,7 @@ def test_odd_text_in_other_fields_is_read_back(texts: dict[str, str], style: str
 )
 def test_other_messages_are_no_prompt(messages: list[dict[str, str]]) -> None:
     with pytest.raises(
-        PromptError, match="not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter"
+        PromptError, match="not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter or JSONAdapter"
     ):
         parse_prompt(messages)
 
