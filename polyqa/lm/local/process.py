@@ -271,16 +271,7 @@ def _status(address: str, *request: Any) -> int:
 
 
 def free_memory() -> int | None:
-    """Return the bytes of memory that this process can still get; ``None`` where the system does not tell."""
-    free = []
-    try:
-        import resource
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            free.append(limit)  # a process of its own begins with nothing
-        meminfo = Path("/proc/meminfo").read_text()
-        free.append(int(re.findall(r"MemAvailable:\s*(\d+) kB", meminfo)[0]) * 1024)
-    except (ImportError, OSError, IndexError):
-        pass
-    return min(free, default=None)
+    """Return the bytes of memory that are free on this machine; ``None`` where the system does not tell."""
+    with suppress(OSError, IndexError):
+        return int(re.findall(r"MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text())[0]) * 1024
+    return None

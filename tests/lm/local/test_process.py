@@ -73,16 +73,6 @@ def test_too_little_memory_is_told_before_the_start(tmp_path: Path, monkeypatch:
         LocalServer(path, "m", SETTINGS).address()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
-def test_a_limit_of_the_process_counts_as_memory() -> None:
-    code = (
-        "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))\n"
-        "from polyqa.lm.local.process import free_memory; print(free_memory())"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 0 < int(done.stdout) <= 3 * 2**30
-
-
 @pytest.mark.slow
 def test_a_model_that_is_cut_off_is_damaged_and_another_architecture_is_named(small: Path, tmp_path: Path) -> None:
     cut, other = tmp_path / "cut.gguf", tmp_path / "other.gguf"
