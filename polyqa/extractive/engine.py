@@ -25,7 +25,7 @@ from .evidence import Models
 from .findings import aggregate_answers, read_document, tell_findings, verify_finding
 from .judgements import grade_passage, verify, verify_against_root, verify_all, verify_readings
 from .long_answers import clarify, compose_answer
-from .own_questions import trust_in_all
+from .own_questions import trust
 from .prompt import Prompt, PromptError, parse_prompt, render_reply
 from .question_making import ask_of_namesakes, detect_answers, generate_question, revise_question
 from .readings import extract_interpretations, interpret_passage, locate_answer
@@ -159,7 +159,7 @@ class ExtractiveEngine(Shared):
 
         See `own_questions.trust`.
         """
-        return trust_in_all(asked, self.models)
+        return trust(asked, self.models)
 
     def dump_state(self) -> dict[str, str]:
         """Return the names of the models, which is all there is to save."""

@@ -17,20 +17,20 @@ _SUPPORT = 2.618  # of the answer, as an answer to the question
 _WORDS = -0.394  # of the question: long ones join what does not belong together
 
 
-def trust(question: str, answer: str, passage: Passage, models: Models) -> float:
-    """Return how likely a question that the engine made of a passage is one that a person would ask, in (0, 1).
+def trust(asked: Sequence[tuple[str, str, Passage]], models: Models) -> list[float]:
+    """Return how likely questions that the engine made of passages are some that a person would ask, each in (0, 1).
 
-    Of the labelled questions above 0.62 78% are good and 12% wrong. The answer is a span of the passage.
+    They come with their answers, spans of the passages. Of the labelled ones above 0.62 78% are good and 12% wrong.
     """
-    shown = PromptPassage(1, passage.title, " ".join(passage.text.split()))
-    sentence = sentence_at(passage.text, max(0, passage.text.find(answer))).text
-    near = models.encoder.similarity([question], [f"{passage.title}: {sentence}"])[0, 0]
-    support = next((one.support for one in gather(question, [shown], models) if same_answer(one.answer, answer)), 0.0)
-    score = _BIAS + _SIMILARITY * float(near) + _SUPPORT * support + _WORDS * len(question.split())
-    return 1 / (1 + math.exp(-score))
-
-
-def trust_in_all(asked: Sequence[tuple[str, str, Passage]], models: Models) -> list[float]:
-    """Return `trust` in questions with their answers and passages; the reader reads them all in batches."""
-    models.reader.read([(question, " ".join(passage.text.split())) for question, _, passage in asked], keep=SPANS)
-    return [trust(question, answer, passage, models) for question, answer, passage in asked]
+    shown = [PromptPassage(1, passage.title, " ".join(passage.text.split())) for _, _, passage in asked]
+    # All in batches; it remembers what it has read.
+    models.reader.read([(ask, one.text) for (ask, _, _), one in zip(asked, shown, strict=True)], keep=SPANS)
+    trusted = []
+    for (question, answer, passage), one in zip(asked, shown, strict=True):
+        sentence = sentence_at(passage.text, max(0, passage.text.find(answer))).text
+        near = models.encoder.similarity([question], [f"{passage.title}: {sentence}"])[0, 0]
+        found = gather(question, [one], models)
+        support = next((each.support for each in found if same_answer(each.answer, answer)), 0.0)
+        score = _BIAS + _SIMILARITY * float(near) + _SUPPORT * support + _WORDS * len(question.split())
+        trusted.append(1 / (1 + math.exp(-score)))
+    return trusted

@@ -6,16 +6,25 @@ from polyqa.base.values import BAR, Passage
 from polyqa.lm.harmless import MARKED, harmless
 from polyqa.metrics.text import sentences
 
-# A part of a prompt: what follows it in the passage pretends to be somebody else's.
+_FIELD = (
+    r"(?:question|answer|passages?|interpretations?|supported|reasons?|system|user|assistant|instructions?|response)"
+)
+# A part of a prompt: what follows it in the passage pretends to be somebody else's. A prompt writes a field in lower
+# case, or with a colon; "## System requirements" is a heading of the passage.
 _PART = re.compile(
     rf"{MARKED.pattern}|<\|\w+\|>|\[/?INST\]|<</?SYS>>|"
-    r"(?:\A|\s)#{2,6} ?(?:question|answer|passages?|interpretations?|supported|reasons?|system|user|assistant|"
-    r"instructions?|response)\b(?! and\b)",
+    rf"(?:\A|\s)#{{2,6}} ?(?:(?-i:{_FIELD})\b(?! and\b)|{_FIELD}:)",
     re.I,
 )
 _STATEMENT = re.compile(r"\b(?:is|are|was|were)\b|\w \S+ .*[.!?][\"”’)»]*\Z")
 _MODEL = r"(?:AI|assistant|language model|chatbot|LLM|GPT)\b"
 _REPLY = r"(?:answer|reply|respond|output|print|return|say|state|write)"
+# People, too, are told to "return that book", "write with a pencil" and "print only on one side".
+_THAT = r"(?:answer|reply|respond|say|state|write) that\b"
+_ONLY = (
+    r"(?:(?:answer|reply|respond)(?: only| exactly| just| with| always)|(?:output|print|return|say|state|write)"
+    r"(?: only| exactly| just| always)(?! (?:at|by|for|from|how|if|in|on|to|what|when|where|which|who|with)\b))\b"
+)
 _MUST = r"(?:must|should|shall|has to|is to)(?: always| only| just| simply| then| therefore)*"
 # What is done to a letter, or to what a server sends: no model is told to.
 _DONE = r"be (?:\w+ly )?(?-i:(?!chang|replac)[a-z]+ed|sent|given|made|written|kept|found|seen)\b"
@@ -26,15 +35,15 @@ _ORDER = re.compile(
     rf"|\bthe (?:(?:final |only |long |whole )(?:answer|reply|response|output)|answer|reply|response) {_MUST} "
     rf"(?!{_DONE})(?:be|begin|consist|contain|mention|read|say|start|state)\b"
     r"|\b(?:answer|reply|respond)(?:ing)? (?:only|exactly|just|always|solely|nothing but)\b"
-    rf"|(?:\A|[.!?:;] ?){_REPLY} that\b|\b(?:and|then) (?:answer|reply|respond|output|return) that\b"
+    rf"|(?:\A|[.!?:;] ?){_THAT}|\b(?:and|then) (?:answer|reply|respond) that\b"
     rf"|\b(?:ignore|disregard|forget|override)\b[^.!?]{{0,60}}\b(?:and|then) {_REPLY} that\b"
-    rf"|(?:\A|[.!?:;] ?|\band |\bthen ){_REPLY}(?: only| exactly| just| with| always)\b"
+    rf"|(?:\A|[.!?:;] ?|\band |\bthen ){_ONLY}"
     r"|\b(?:tell|inform) the user\b|\b(?:if|when(?:ever)?) (?:you are |anyone |the user )?ask(?:ed|s)?\b"
     rf"(?:[^.!?]{{0,60}},)? (?:(?:always|only|just|please|simply|then|you (?:must|should|shall)) )*{_REPLY}\b"
     rf"|\b(?:you are|you['’]re) (?:now )?(?:an?|the|my) (?:\w+ )?{_MODEL}"
-    rf"|\b(?:attention|dear|hey|note to)\b[^.!?]{{0,20}}\b{_MODEL}|\b(?:system (?:prompt|override|message))\b"
+    rf"|\b(?:attention|dear|hey|note to)\b[^.!?]{{0,20}}\b{_MODEL}|\bsystem (?:override\b|(?:prompt|message) ?:)"
     rf"|\b(?:the|this|any) {_MODEL} (?:must|should|shall|has to)\b"
-    r"|(?:\A|[.!?] )(?:system|assistant|user|human)\s*:",
+    r"|(?:\A|[.!?] )(?:system|assistant|user|human)\s*:(?![^.!?]*; [^;:.!?]{1,40}: )",  # but in a row of a table
     re.I,
 )
 

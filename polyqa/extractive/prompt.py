@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
-from xml.etree import ElementTree
 
 from polyqa.lm.adapter import ASKED, ASKED_ONE, GIVEN, INCOMPLETE, NOT_SUPPLIED
 from polyqa.lm.fields import form_told_by, numbered_lines, write_in
@@ -21,11 +20,7 @@ from .planted import name_in, without_orders
 _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*", re.M)
 _FIELD = re.compile(r"^\d+\. `(\w+)` \(", re.M)
 _OBJECTIVE = "your objective is:"
-_REMINDER = re.compile(
-    r"\n\nRespond with (?:the corresponding output fields(?P<xml> wrapped in XML tags)?|(?P<json>a JSON object))"
-    r"[^\n]*\Z"
-)
-_NO_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # characters that XML cannot hold
+_REMINDER = re.compile(r"\n\nRespond with (?:the corresponding output fields|(?P<json>a JSON object))[^\n]*\Z")
 _NOT_SUPPLIED = "Not supplied for this particular"
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.M)
 _LEAN = re.compile(
@@ -35,11 +30,11 @@ _LEAN = re.compile(
 _LEAN_FIELD = re.compile(r"^(?:## )?(\w+)(?: \((.*)\))?$", re.M)
 _LEAN_HEADER = re.compile(r"^## (\w+)$", re.M)
 
-Style = Literal["lean", "chat", "json", "xml"]
+Style = Literal["lean", "chat", "json"]
 
 
 class PromptError(ValueError):
-    """The messages are not a prompt of `LeanAdapter` or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter."""
+    """The messages are not a prompt of `LeanAdapter` or of DSPy's ChatAdapter or JSONAdapter."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ class Prompt:
     inputs
         The inputs to answer for, as rendered.
     style
-        How the reply is to be written: ``lean``, ``chat`` (field headers), ``json`` or ``xml``.
+        How the reply is to be written: ``lean``, ``chat`` (field headers) or ``json``.
     hints
         What a lean prompt says of each output field.
     clauses
@@ -122,8 +117,8 @@ def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
     before, found, after = system.partition("Your output fields are:")
     if not (lean or found) or not turns or turns[-1][0] != "user":
         raise PromptError(
-            "this is not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter: it "
-            "needs a system message that lists the fields and ends with a user message"
+            "this is not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter or JSONAdapter: it needs a system "
+            "message that lists the fields and ends with a user message"
         )
     last = turns[-1][1]
     if lean:
@@ -135,9 +130,9 @@ def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
         inputs = tuple(_FIELD.findall(before))
         outputs = tuple(_FIELD.findall(after.partition("All interactions will be structured")[0]))
         if reminder := _REMINDER.search(last):
-            style = "xml" if reminder["xml"] else "json" if reminder["json"] else "chat"
+            style = "json" if reminder["json"] else "chat"
             last = last[: reminder.start()]
-    read_inputs, read_outputs = _READERS.get(style, (_sections, _reply))
+    read_inputs, read_outputs = (_lean_sections, _lean_sections) if lean else (_sections, _reply)
     return Prompt(
         instructions="\n".join(line.strip() for line in instructions.strip().splitlines()),
         input_fields=inputs,
@@ -198,37 +193,6 @@ def _texts(values: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _xml_sections(text: str, names: Sequence[str]) -> dict[str, str]:
-    """Split a message of `dspy.XMLAdapter` at the tags of its fields.
-
-    Inputs are not escaped, so what stands in a passage may look like a tag: a field ends where the next one begins, or
-    with the message.
-    """
-    fields = r"\s*".join(rf"(?:<{name}>\n(?P<{name}>.*)\n</{name}>)?" for name in names)
-    found = re.search(rf"(?:\A|\n\n){fields}\Z", text, re.DOTALL)
-    return _texts({name: value.strip() for name, value in found.groupdict("").items() if value}, names) if found else {}
-
-
-def _xml_reply(text: str, names: Sequence[str]) -> dict[str, str]:
-    try:
-        root = ElementTree.fromstring(f"<reply>{text}</reply>")
-    except ElementTree.ParseError:
-        return {}
-    return _texts({element.tag: _xml_value(element) for element in root}, names)
-
-
-def _xml_value(element: ElementTree.Element) -> Any:
-    if not len(element):
-        return [] if element.text is None else element.text.strip()
-    if all(child.tag == "item" for child in element):
-        return [_xml_value(child) for child in element]
-    return {child.tag: _xml_value(child) for child in element}
-
-
-_READERS = {"lean": (_lean_sections, _lean_sections), "xml": (_xml_sections, _xml_reply)}
-"""What reads the inputs of a message and the outputs of a demo, in styles without headers in brackets."""
-
-
 def evidence_in(text: str) -> list[PromptPassage]:
     """Read passages back as `parse_passages` does, without what in them speaks to a language model."""
     return [PromptPassage(one.number, name_in(one.title), without_orders(one.text)) for one in parse_passages(text)]
@@ -250,13 +214,15 @@ def _passage(number: int, blob: str) -> PromptPassage:
     marks = 3 if blob.lstrip().startswith("«««\n") else 1  # DSPy's long form starts a new line
     body = blob.strip()
     if body.startswith("«" * marks) and body.endswith("»" * marks):
-        body = body[marks : len(body) - marks]
+        body = body[marks : len(body) - marks].strip()
     return _split(number, body)
 
 
 def _split(number: int, body: str) -> PromptPassage:
-    title, bar, text = " ".join(body.split()).partition(" | ")
-    return PromptPassage(number, title.strip(), text.strip()) if bar else PromptPassage(number, "", title)
+    head, bar, rest = body.partition(" | ")
+    if not bar or "\n" in head:  # a passage is one line: in a text of several the bar is of a table
+        return PromptPassage(number, "", " ".join(body.split()))
+    return PromptPassage(number, " ".join(head.split()), " ".join(rest.split()))
 
 
 def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:
@@ -269,24 +235,9 @@ def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:
         if len(texts) == 1 and all(needs_no_header(text, name) for name, text in texts.items()):
             return next(iter(texts.values()))
         return "\n\n".join(section(name, escape(text, tuple(texts))) for name, text in texts.items())
-    if prompt.style == "xml":
-        elements = {name: ElementTree.Element(name) for name in prompt.output_fields}
-        for name, element in elements.items():
-            _fill(element, outputs[name])
-        return "\n\n".join(ElementTree.tostring(element, encoding="unicode") for element in elements.values())
     parts = [f"[[ ## {name} ## ]]\n{_as_text(outputs[name])}" for name in prompt.output_fields]
     return "\n\n".join([*parts, "[[ ## completed ## ]]"])
 
 
 def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _fill(element: ElementTree.Element, value: object) -> None:
-    """Put a value into an element, lists as elements ``item``, objects as an element for each of their fields."""
-    if isinstance(value, list | Mapping):
-        parts = value.items() if isinstance(value, Mapping) else (("item", one) for one in value)
-        for name, part in parts:
-            _fill(ElementTree.SubElement(element, name), part)
-    elif value is not None:
-        element.text = _NO_XML.sub("", str(value))

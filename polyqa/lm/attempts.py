@@ -22,7 +22,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.keys import error_line
 
 from .calls import Fallback, drop_unfinished, fallback_for
-from .errors import explain_unreadable, is_filtered
+from .errors import explain_unreadable, is_filtered, unreadable_reply
 from .exchanges import CUT, Exchange, exchanging
 from .long_answers import REFUSED, clean_reply
 from .recorded import attempt
@@ -32,7 +32,6 @@ _WARMER = 0.3  # temperature of a second attempt where the first had 0: else the
 _SILENT_STEPS = 2  # after so many without any reply the server is taken to be down
 _REPLY_SHOWN = 300  # characters
 _LONG_PAUSE = 60.0  # seconds; a server that wants a longer one refuses whatever is sent at once
-_NO_TEXT = "The LM returned an empty or null response"
 _UNREAD_FIELD = re.compile(r"Failed to parse field (\w+)")
 # The same request fails again: the key, the model, the request or the set-up is wrong.
 _LASTING = (
@@ -277,10 +276,8 @@ def _may_be_mended(error: Exception) -> bool:
 
 
 def _reply_of(error: Exception) -> str:
-    """Return the reply that could not be read; empty if there was none, or nothing but thoughts."""
-    if not isinstance(error, AdapterParseError) or str(error).startswith(_NO_TEXT):
-        return ""
-    return str(error.lm_response or "").strip()
+    """Return the reply that could not be read; empty if there was none."""
+    return unreadable_reply(error) if isinstance(error, AdapterParseError) else ""
 
 
 def _field_of(error: Exception) -> str:

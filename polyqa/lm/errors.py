@@ -69,6 +69,7 @@ _NO_REPLY = (
     "Does --api-base end as the server wants it (mostly in /v1)? Or does a proxy stand before it?",
 )
 _OTHER = ("the language model failed", "")
+_NO_TEXT = "The LM returned an empty or null response"  # of DSPy, which shows its own data as the reply then
 _ADVICE = re.compile(r"\n\n|\. A gateway or proxy")  # from there on lm15 speaks to programmers
 
 
@@ -107,13 +108,18 @@ def explain_unreadable(error: dspy_errors.AdapterParseError) -> None:
     if getattr(error, "explained", False):
         return
     step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-    reply = " ".join(str(error.lm_response or "").split())[:_BEGINNING]
+    reply = " ".join(unreadable_reply(error).split())[:_BEGINNING]
     if limit := getattr(error, "cut_after", None):
         what, advice = f"was cut off after {limit:,} tokens{step}", "Give it more (--max-tokens)."
     else:
         what = f"could not be read{step}, it began: {reply!r}" if reply else f"was empty{step}"
         advice = "Try again, or another model."
     error.args, error.explained = (f"the language model's reply {what}. {advice}",), True
+
+
+def unreadable_reply(error: dspy_errors.AdapterParseError) -> str:
+    """Return the reply that could not be read; empty if it had no text, such as nothing but thoughts or a refusal."""
+    return "" if str(error).startswith(_NO_TEXT) else str(error.lm_response or "").strip()
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 One engine does both. A callback could record too, but it comes too late to answer in place of the model, and of a reply
 it sees neither why it ended nor, from DSPy's cache, what it took. The engine sits in front of the whole language
-model, not of the model's own engine: so deadlines, retries, streaming and turns stay what they are, of any `dspy.LM`.
+model, not of the model's own engine: so deadlines, retries and turns stay what they are, of any `dspy.LM`.
 What is returned is always what the file (`reply_file`) holds, so that a recorded run and its replay cannot differ.
 """
 
@@ -10,7 +10,7 @@ import json
 import re
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
@@ -44,18 +44,6 @@ class MissingReplyError(LMInvalidRequestError):
 
 
 @dataclass
-class _Gate:
-    """A stream that passes on what the engine replays, but not what the language model itself has sent there."""
-
-    stream: Any
-    open: bool = True
-
-    async def send(self, chunk: Any) -> None:
-        if self.open:
-            await self.stream.send(chunk)
-
-
-@dataclass
 class _Call:
     """A call of a `RecordedLM`, for its engine: what DSPy keeps from engines, and the settings that no request holds.
 
@@ -64,7 +52,6 @@ class _Call:
 
     rollout: int | None = None
     beside: Mapping[str, Any] = field(default_factory=dict)
-    gate: _Gate | None = None
     replies: Iterator[int] = field(default_factory=count)
 
 
@@ -130,7 +117,7 @@ class RecordedEngine(Shared):
         return record.response()
 
     def stream(self, request: Request) -> Iterator[Any]:
-        """Yield the events of a reply, word by word; what was asked for just now was streamed by its own model."""
+        """Yield the events of a reply, word by word, once the whole of it is there."""
         yield from events_of(self.complete(request))
 
     def dump_state(self) -> dict[str, str]:
@@ -156,13 +143,10 @@ class RecordedEngine(Shared):
     @contextmanager
     def _asking(self) -> Iterator[Any]:
         """Have the block ask the language model; callbacks, usage and history are told once, by who asked for it."""
-        gate, tracker = (_CALL.get() or _Call()).gate, UsageTracker()
-        stream = None if gate is None else gate.stream
+        tracker = UsageTracker()
         started = time.perf_counter()
 
         def done(asked: RecordedRequest, response: Response) -> RecordedReply:
-            if gate is not None:
-                gate.open = False
             seconds = round(time.perf_counter() - started, 3)
             record = _recorded_reply(asked, response, tracker, seconds)
             try:
@@ -170,7 +154,7 @@ class RecordedEngine(Shared):
             except PolyqaError as error:
                 raise ConfigurationError(str(error)) from error
 
-        with dspy.context(send_stream=stream, callbacks=[], usage_tracker=tracker, disable_history=True):
+        with dspy.context(send_stream=None, callbacks=[], usage_tracker=tracker, disable_history=True):
             yield done
 
 
@@ -263,14 +247,11 @@ class RecordedLM(Shared, RecentLM):
     @contextmanager
     def _call(self, prompt: Any, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Make a call in the block, with the settings that DSPy is to make a request of."""
-        stream = dspy.settings.send_stream
-        gate = None if stream is None or self.replays else _Gate(stream)
         wanted = {**self.kwargs, **settings}
         beside = {} if isinstance(prompt, Request) else not_carried(self, wanted)
-        before = _CALL.set(_Call(wanted.get("rollout_id"), beside, gate))
+        before = _CALL.set(_Call(wanted.get("rollout_id"), beside))
         try:
-            with nullcontext() if gate is None else dspy.context(send_stream=gate):
-                yield {**settings, **dict.fromkeys(beside)}
+            yield {**settings, **dict.fromkeys(beside)}
         finally:
             _CALL.reset(before)
 

@@ -153,15 +153,13 @@ def kept_files(path: Path) -> Iterator[Path]:
     return kept_folder().glob(f"{escape(path.stem)}-{'[0-9a-f]' * 16}.*")
 
 
-def model_file(name: str = "", models: Sequence[GGUF] = MODELS) -> Path:
+def model_file(name: str = "") -> Path:
     """Return the file of a language model.
 
     Parameters
     ----------
     name
         A name of the manifest, or a path that ends in ``.gguf``; ``""`` is the default.
-    models
-        The manifest.
 
     Raises
     ------
@@ -173,10 +171,10 @@ def model_file(name: str = "", models: Sequence[GGUF] = MODELS) -> Path:
         if not path.is_file():
             raise PolyqaError(f"There is no file {path}.")
         return path
-    model = find_model(name, models)
+    model = find_model(name)
     path = model_path(model)
     if not path.is_file():
-        command = "polyqa model pull" if model is models[0] else f"polyqa model pull {model.name}"
+        command = "polyqa model pull" if model is MODELS[0] else f"polyqa model pull {model.name}"
         size = f"{model.bytes / 1e9:.1f} GB"
         raise PolyqaError(f"The language model {model.name} is not on this machine. Get it ({size}) with: {command}")
     return path

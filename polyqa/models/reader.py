@@ -31,6 +31,8 @@ EXCERPT_OVERLAP = 300
 """Characters that neighbouring excerpts share at least, so that an answer stands in one of them whole."""
 MOST_EXCERPTS = 32
 """Excerpts that are read of one text."""
+MAX_LENGTH, STRIDE = 384, 128
+"""Tokens of a window, and tokens that neighbouring windows share, as in the official scripts."""
 _LENGTH_STEP = 32
 _WORD = re.compile(r"\w+")
 
@@ -70,8 +72,6 @@ class Reader(SharedModel):
         ``deepset/roberta-large-squad2``.
     precision
         ``float32`` for figures, ``auto`` (bfloat16 where the CPU has it) for speed.
-    max_length, stride
-        Tokens per window, and tokens that neighbouring windows share (official: 384 and 128).
     batch_size
         Windows per forward pass.
     memory
@@ -83,15 +83,11 @@ class Reader(SharedModel):
         name: str = EMBEDDED_READER,
         *,
         precision: Precision = "float32",
-        max_length: int = 384,
-        stride: int = 128,
         batch_size: int = 16,
         memory: int = 50_000,
     ) -> None:
         self.name = reader_name(name)
         self.precision = precision
-        self.max_length = max_length
-        self.stride = stride
         self.batch_size = batch_size
         self._memory: Memory[Reading] = Memory(memory)
 
@@ -107,7 +103,7 @@ class Reader(SharedModel):
 
     @cached_property
     def _windowed(self) -> "Windows":
-        return Windows(self.network.tokenizer, max_length=self.max_length, stride=self.stride)
+        return Windows(self.network.tokenizer, max_length=MAX_LENGTH, stride=STRIDE)
 
     @property
     def null_threshold(self) -> float:
@@ -160,7 +156,7 @@ class Reader(SharedModel):
         every = [window for windows in cut for window in windows]
         lengths = [len(window.ids) for window in every]
         read: dict[int, Window] = {}
-        for batch, length in by_padded_length(lengths, self.batch_size, step=_LENGTH_STEP, longest=self.max_length):
+        for batch, length in by_padded_length(lengths, self.batch_size, step=_LENGTH_STEP, longest=MAX_LENGTH):
             together = [every[index] for index in batch]
             ids = padded_rows([window.ids for window in together], length, self.network.padding)
             types = padded_rows([window.type_ids for window in together], length)

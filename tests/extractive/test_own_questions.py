@@ -2,7 +2,6 @@ import pytest
 
 from polyqa.base.values import Passage
 from polyqa.extractive import ExtractiveEngine
-from polyqa.extractive.own_questions import trust
 
 TRUSTED = 0.62
 BRIDGE = Passage(
@@ -23,7 +22,7 @@ def test_what_its_sentence_does_not_say_or_many_words_say_is_not_trusted_alone_o
         ("When did Orla Venn win the boat race?", "1923", BRIDGE),
         (LONG, "4 May 1911", BRIDGE),
     ]
-    good, other, long = alone = [trust(*one, engine.models) for one in asked]
+    good, other, long = alone = [engine.trust([one])[0] for one in asked]
     assert max(other, long) < TRUSTED <= good
     assert engine.trust(asked) == pytest.approx(alone)
     assert engine.trust(asked[::-1]) == pytest.approx(alone[::-1])

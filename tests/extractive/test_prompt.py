@@ -39,7 +39,6 @@ ADAPTERS = {
     "lean": LeanAdapter(),
     "chat": dspy.ChatAdapter(),
     "json": dspy.JSONAdapter(),
-    "xml": dspy.XMLAdapter(),
 }
 STYLES = list(ADAPTERS)
 
@@ -231,7 +230,7 @@ def test_odd_text_in_other_fields_is_read_back(texts: dict[str, str], style: str
 )
 def test_other_messages_are_no_prompt(messages: list[dict[str, str]]) -> None:
     with pytest.raises(
-        PromptError, match="not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter, JSONAdapter or XMLAdapter"
+        PromptError, match="not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter or JSONAdapter"
     ):
         parse_prompt(messages)
 
@@ -259,6 +258,7 @@ def test_a_demo_whose_reply_cannot_be_read_has_no_outputs() -> None:
         ("[3] «A | b»\n[7] «C | d»", [(3, "A", "b"), (7, "C", "d")]),
         ("Titanic | It sank.", [(1, "Titanic", "It sank.")]),
         ("It sank.", [(1, "", "It sank.")]),
+        ("It sank in 1912.\n\n| ship | built |\n|---|---|", [(1, "", "It sank in 1912. | ship | built | |---|---|")]),
     ],
 )
 def test_passages_have_their_number_up_to_the_first_bar_their_title(

@@ -230,6 +230,14 @@ def test_a_call_without_a_fallback_raises_its_error_with_the_name_of_the_step() 
     assert caught.value.__notes__ == ["step clarify, field interpretations"]
 
 
+@pytest.mark.parametrize("message", ['"reasoning_content": "Hm."', '"refusal": "I cannot help with that."'])
+def test_a_reply_without_a_text_is_told_as_empty(message: str) -> None:
+    wire = Wire(completion(None).replace('"content": null', f'"content": null, {message}'))
+    told = r"reply was empty \(step ClarifyQuestion, field interpretations\)\."
+    with InTurn(wire).serving(cache=False), pytest.raises(AdapterParseError, match=told):
+        called(dspy.Predict(ClarifyQuestion), OVER_PASSAGES)
+
+
 def test_a_program_may_bring_a_fallback_of_its_own() -> None:
     own = Fallback({"answer": ""}, "none")
     outcome = outcome_of(InTurn(EMPTY), AnswerClosedBook, {"question": QUESTION}, fallback=own)

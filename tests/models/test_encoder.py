@@ -103,18 +103,18 @@ def test_a_precision_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_embedded_encoder_is_that_of_sentence_transformers() -> None:
     long = "The kite climbs over the harbour. " * 100
     texts = [*TEXTS, " \tA KITE  climbs.\n", long, *(long[: 7 * n] for n in range(1, 60))]
-    embedded = Encoder(precision="float32", batch_size=8)
+    embedded = Encoder(precision="float32")
     original = Encoder(str(minilm_path()), precision="float32")
     np.testing.assert_allclose(embedded.encode(texts), original.encode(texts), atol=1e-5)
 
 
 def test_a_pickle_holds_no_weights() -> None:
-    encoder = Encoder(precision="float32", batch_size=3, memory=7)
+    encoder = Encoder(precision="float32", memory=7)
     vectors = encoder.encode(TEXTS)
     pickled = pickle.dumps(encoder)
     assert len(pickled) < 1000
     loaded = pickle.loads(pickled)
-    assert (loaded.name, loaded.precision, loaded.batch_size) == ("all-MiniLM-L6-v2", "float32", 3)
+    assert (loaded.name, loaded.precision) == ("all-MiniLM-L6-v2", "float32")
     assert loaded.__getstate__() == encoder.__getstate__()
     np.testing.assert_allclose(loaded.encode(TEXTS), vectors, atol=1e-6)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.models import EMBEDDED_READER, Encoder, Reader, Reading
-from polyqa.models.reader import EXCERPT_OVERLAP, EXCERPT_SIZE, MOST_EXCERPTS, excerpt_spans, excerpts
+from polyqa.models.reader import EXCERPT_OVERLAP, EXCERPT_SIZE, MAX_LENGTH, MOST_EXCERPTS, excerpt_spans, excerpts
 
 KETTLE = "The kettle in the station kiosk is painted green. It was bought in 1987 at a flea market in Tarnville."
 FERRY = "The last ferry to the island leaves at seven in the evening. In winter it does not run at all."
@@ -95,7 +95,7 @@ def test_a_context_without_a_word(reader: Reader, context: str) -> None:
 @pytest.mark.parametrize("before", [0, 40, 90])
 def test_a_long_context_is_read_to_its_end(reader: Reader, before: int) -> None:
     context = FILLER * before + KETTLE + " " + FILLER * (90 - before)
-    assert reader.count_tokens(context) > 3 * reader.max_length
+    assert reader.count_tokens(context) > 3 * MAX_LENGTH
     span = reader.read([PAIRS[0]])[0].spans[0]
     found = reader.read([(PAIRS[0][0], context)])[0].spans[0]
     # A word before the answer may count as a part of it where more stands around.
@@ -131,8 +131,8 @@ def test_pairs_are_told_apart_by_their_parts() -> None:
 
 
 def test_a_reader_can_be_pickled() -> None:
-    loaded = pickle.loads(pickle.dumps(Reader(stride=64, memory=7)))
-    assert (loaded.name, loaded.stride) == ("polyqa-minilm-reader", 64)
+    loaded = pickle.loads(pickle.dumps(Reader(batch_size=2, memory=7)))
+    assert (loaded.name, loaded.batch_size) == ("polyqa-minilm-reader", 2)
     assert loaded.read([("What is red?", "The kite is red.")])[0].spans
 
 

@@ -117,7 +117,7 @@ def install() -> None:
     def stored_read(self: Reader, pairs: Sequence[tuple[str, str]], keep: int) -> list[Any]:
         if self.name != EMBEDDED_READER:
             return read_fresh(self, pairs, keep)
-        how = f"reader {resolve_precision(self.precision)} {self.max_length} {self.stride} {keep}"
+        how = f"reader {resolve_precision(self.precision)} {keep}"
         return STORE.results(version + how.encode(), pairs, lambda missing: read_fresh(self, missing, keep))
 
     Reader._read_fresh = stored_read  # type: ignore[method-assign]

@@ -3,12 +3,12 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing, asynccontextmanager, suppress
+from concurrent.futures import wait
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, replace
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,7 +20,7 @@ from dspy.lm15 import (
     ServerError,
     TransportError,
     amaterialize_response,
-    materialize_response,
+    response_to_events,
 )
 
 from polyqa.base.copies import Shared
@@ -54,24 +54,18 @@ class LocalEngine(Shared):
 
     def complete(self, request: Request) -> Response:
         """Return the reply to a request."""
-        return materialize_response(self.stream(request), request)
-
-    def stream(self, request: Request) -> Iterator[Any]:
-        """Yield the events of a reply as it is written."""
-        events: SimpleQueue[Any] = SimpleQueue()
-
-        async def pass_on() -> None:
-            async for event in self.awaited.stream(request):
-                events.put(event)
-
-        reply = asyncio.run_coroutine_threadsafe(pass_on(), self._loop)
-        reply.add_done_callback(events.put)  # comes last
+        reply = asyncio.run_coroutine_threadsafe(self.awaited.complete(request), self._loop)
         try:
-            while (event := _next(events)) is not reply:
-                yield event
-            reply.result()
+            while not wait([reply], _LOOK).done:
+                if given_up():
+                    raise NotNeededError("the call was given up")
+            return reply.result()
         finally:
             reply.cancel()
+
+    def stream(self, request: Request) -> Iterator[Any]:
+        """Yield the events of a whole reply: `LocalLM` takes those of `awaited`, which come as it is written."""
+        yield from response_to_events(self.complete(request))
 
     def dump_state(self) -> dict[str, Any]:
         """Return what `load_state` needs."""
@@ -85,14 +79,6 @@ class LocalEngine(Shared):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return shared_engine, (self.server.path, self.server.name, self.server.settings)
-
-
-def _next(events: "SimpleQueue[Any]") -> Any:
-    """Wait for the next event of a call, unless nobody waits for the call any more."""
-    while not given_up():
-        with suppress(Empty):
-            return events.get(timeout=_LOOK)
-    raise NotNeededError("the call was given up")
 
 
 class AsyncLocalEngine(Shared):

@@ -21,7 +21,6 @@ from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.models.gguf import kept_folder, lora_files
-from polyqa.models.gguf_header import check_header
 
 from .kept import KeptPrompts
 from .slots import Slots
@@ -37,6 +36,7 @@ _CONTEXT = 28 * 2**10
 _KILLED = " (the system ends the largest process where memory is short)"
 # What llama.cpp writes into its log, and what it means.
 _CAUSES = (
+    (r"invalid magic characters", "it is no language model of llama.cpp (GGUF)"),
     (r"unknown model architecture: '([^']*)'", "llama.cpp does not know its architecture, {0}"),
     (r"(?:failed to allocate|unable to allocate|std::bad_alloc|cannot allocate memory)", "there is not enough memory"),
     (r"data is not within the file bounds|failed to read|unexpectedly reached end|corrupted", "the file is damaged"),
@@ -180,7 +180,6 @@ class LocalServer:
     def _start(self) -> str:
         self._stop()
         needs("xllamacpp", extra="local", for_="A language model on this machine")
-        check_header(self.path)
         self._check_memory()
         self._log = tempfile.TemporaryFile(prefix="polyqa-llama-")  # noqa: SIM115 - read when the process ends
         self._process = subprocess.Popen(
@@ -272,16 +271,7 @@ def _status(address: str, *request: Any) -> int:
 
 
 def free_memory() -> int | None:
-    """Return the bytes of memory that this process can still get; ``None`` where the system does not tell."""
-    free = []
-    try:
-        import resource
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        if limit != resource.RLIM_INFINITY:
-            free.append(limit)  # a process of its own begins with nothing
-        meminfo = Path("/proc/meminfo").read_text()
-        free.append(int(re.findall(r"MemAvailable:\s*(\d+) kB", meminfo)[0]) * 1024)
-    except (ImportError, OSError, IndexError):
-        pass
-    return min(free, default=None)
+    """Return the bytes of memory that are free on this machine; ``None`` where the system does not tell."""
+    with suppress(OSError, IndexError):
+        return int(re.findall(r"MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text())[0]) * 1024
+    return None

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -10,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from gguf_files import gguf
 from local_model import local_model_file
 
 from polyqa.base.errors import PolyqaError
@@ -52,33 +52,25 @@ def test_there_are_cores() -> None:
     assert 1 <= physical_cores() <= (os.cpu_count() or 1)
 
 
+LYING = b"GGUF" + struct.pack("<IQQ", 3, 1 << 63, 1 << 40)  # about how much it holds
+
+
 @pytest.mark.parametrize(
-    ("content", "told"), [(None, "cannot be read"), (b"", "no language model"), (b"PK\3\4" * 100, "no language model")]
+    ("content", "told"), [(b"", "is damaged"), (b"PK\3\4" * 100, "no language model"), (LYING, "is damaged")]
 )
-def test_a_file_that_is_no_model_is_told_apart(tmp_path: Path, content: bytes | None, told: str) -> None:
+def test_a_file_that_is_no_model_is_told_apart(tmp_path: Path, content: bytes, told: str) -> None:
     path = tmp_path / "m.gguf"
-    if content is not None:
-        path.write_bytes(content)
+    path.write_bytes(content)
     with pytest.raises(PolyqaError, match=told):
         LocalServer(path, "m", SETTINGS).address()
 
 
 def test_too_little_memory_is_told_before_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.gguf"
-    path.write_bytes(gguf())
+    path.write_bytes(b"GGUF")
     monkeypatch.setattr(process_module, "free_memory", lambda: 2**20)
     with pytest.raises(PolyqaError, match=r"needs about 0\.5 GiB of memory, and 0\.0 GiB are free"):
         LocalServer(path, "m", SETTINGS).address()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
-def test_a_limit_of_the_process_counts_as_memory() -> None:
-    code = (
-        "import resource; resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))\n"
-        "from polyqa.lm.local.process import free_memory; print(free_memory())"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert 0 < int(done.stdout) <= 3 * 2**30
 
 
 @pytest.mark.slow
@@ -158,7 +150,7 @@ def test_ctrl_c_does_not_wait_until_a_model_is_loaded() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 def test_ctrl_c_ends_a_process_that_is_loading(tmp_path: Path) -> None:
     model, loading = tmp_path / "m.gguf", tmp_path / "loading"
-    model.write_bytes(gguf())
+    model.write_bytes(b"GGUF")
     (tmp_path / "server.py").write_text(
         f"import os, pathlib, time\npathlib.Path({str(loading)!r}).write_text(str(os.getpid()))\ntime.sleep(60)\n"
     )
