@@ -22,6 +22,7 @@ from .recipes import GATHERING, WRITING, Optimizer, Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
 _LONGEST_NUMBER = 7  # digits of a row's number; ids of data sets have more
+_AUTO = (None, "light", "medium", "heavy")  # of DSPy's optimizers
 _FROM_THE_PLAN = {"self", "student", "metric", "trainset", "valset", "teacher", "teacher_settings", "seed", "log_dir"}
 _FROM_THE_PLAN |= {"num_threads", "prompt_model", "reflection_lm", "task_model", "eval_kwargs", "kwargs", "_kwargs"}
 LEAST_FOR_CLAUSES = 12
@@ -241,7 +242,7 @@ def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
     """Raise `PolyqaError` if a recipe, or a step of a chain, does not fit a program.
 
     It names a predictor that the program lacks, picks demos by similarity for one that cannot, has settings that its
-    optimizer lacks, or wants an extra that is not installed. No recipe fits a program that takes no ``question``.
+    optimizer refuses, or wants an extra that is not installed. No recipe fits a program that takes no ``question``.
     """
     try:
         signature(type(program).forward).bind(program, question="")  # of an instance, DSPy warns of a direct call
@@ -260,6 +261,7 @@ def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
         if step.k is not None and step.optimizer in ("labels", "own-runs"):
             check_picking(program, step.predictors or names)
         _check_names(step)
+        _check_budget(step)
         if step.optimizer == "MIPROv2":
             needs("optuna", extra="mipro", for_=f"The recipe {step.name}")
         if step.optimizer == "SIMBA":
@@ -284,6 +286,24 @@ def _check_names(recipe: Recipe) -> None:
             f"The recipe {recipe.name!r} has the setting {strange[0]!r:.60}, which its optimizer lacks; "
             f"{recipe.optimizer} takes {', '.join(sorted(names)) or 'none'}."
         )
+
+
+def _check_budget(recipe: Recipe) -> None:
+    """DSPy refuses such settings only when runs of the program were paid for."""
+    given = {name for name, value in recipe.settings.items() if value is not None}
+    if recipe.optimizer == "GEPA" and len(given & {"auto", "max_full_evals", "max_metric_calls"}) != 1:
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} needs exactly one of the settings auto, max_full_evals and max_metric_calls, "
+            "such as auto='light': they say how much GEPA tries."
+        )
+    numbers = given & {"num_candidates", "num_trials"}
+    if recipe.optimizer == "MIPROv2" and len(numbers) != (2 if recipe.auto is None else 0):
+        raise PolyqaError(
+            f"The recipe {recipe.name!r} needs either the setting auto, such as auto='light', or both num_candidates "
+            "and num_trials: they say how much MIPROv2 tries."
+        )
+    if recipe.optimizer in ("GEPA", "MIPROv2") and (auto := recipe.settings.get("auto")) not in _AUTO:
+        raise PolyqaError(f"The recipe {recipe.name!r} has auto={auto!r:.40}; it is light, medium or heavy.")
 
 
 def _check_simba(program: dspy.Module, recipe: Recipe) -> None:

@@ -438,6 +438,12 @@ def test_a_recipe_may_have_any_name(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("optimizer", "settings", "told"),
     [
+        ("GEPA", {}, "needs exactly one of the settings auto, max_full_evals and max_metric_calls"),
+        ("GEPA", {"auto": "light", "max_metric_calls": 9}, "needs exactly one of the settings"),
+        ("GEPA", {"auto": "huge"}, "has auto='huge'; it is light, medium or heavy"),
+        ("MIPROv2", {"num_candidates": 2}, "needs either the setting auto, such as auto='light', or both num_cand"),
+        ("MIPROv2", {"num_trials": 2}, "needs either the setting auto"),
+        ("MIPROv2", {"auto": None}, "needs either the setting auto"),
         ("BootstrapFewShot", {"flavour": 3}, "has the setting 'flavour', which its optimizer lacks; Boot.*max_rounds"),
         ("COPRO", {"dept": 3}, "has the setting 'dept', which its optimizer lacks; COPRO takes breadth, depth, init"),
         ("MIPROv2", {"num_threads": 3}, "has the setting 'num_threads'"),
