@@ -181,13 +181,10 @@ def _skill(prompt: Prompt, task: Task | None) -> Skill:
     if skill in (None, answer_closed_book) and asks_a_text(prompt.input_fields, prompt.output_fields):
         skill = answer_from_text
     if skill is None:
-        known = "; ".join(
-            f"{one.__name__} ({', '.join(one.input_fields)} -> {', '.join(one.output_fields)})" for one in TASKS
-        )
         raise InvalidRequestError(
             f"The extractive engine does not know the signature {', '.join(prompt.input_fields)} -> "
-            f"{', '.join(prompt.output_fields)}. It knows any text, question -> answer, and only these besides: "
-            f"{known}. For others use a language model."
+            f"{', '.join(prompt.output_fields)}. It knows any text, question -> answer, and those of polyqa's "
+            "programs. For others use a language model."
         )
     if "question" in prompt.input_fields and "question" not in prompt.inputs:
         raise InvalidRequestError("The prompt holds no question.")

@@ -142,17 +142,8 @@ class LeanAdapter(dspy.ChatAdapter):
         Raises
         ------
         AdapterParseError
-            If a field that has no default is missing, or the text of one is none of its type's. Whatever else a reader
-            raises is its mistake, and counts as a reply that could not be read.
+            If a field that has no default is missing, or the text of one is none of its type's.
         """
-        try:
-            return self._read(signature, completion)
-        except AdapterParseError:
-            raise
-        except Exception as error:
-            raise self._unreadable(signature, completion, f"{type(error).__name__}: {error}", {}) from error
-
-    def _read(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         texts = _find(signature, without_thoughts(completion))
         values: dict[str, Any] = {}
         for name, text in texts.items():

@@ -210,7 +210,8 @@ class _Attempts:
             error.cut_after = exchange.limit  # type: ignore[attr-defined]
         fallback = self._fallback
         if self._signature is not None:
-            fallback = fallback_for(self._signature, self._first_inputs, _reply_of(error), cut=bool(cut)) or fallback
+            reply = unreadable_reply(error)
+            fallback = fallback_for(self._signature, self._first_inputs, reply, cut=bool(cut)) or fallback
         self._failures.append(_Failure(error, cut, fallback, fallback.readings if fallback else 0))
         breaks_off_again = cut and self._failures[0].readings
         server_is_down = isinstance(error, dspy_errors.LMTimeoutError) and not self._log.answered
@@ -227,7 +228,7 @@ class _Attempts:
         self.outcome = Outcome(prediction, self._record(failure, failure.fallback.became), lost)
 
     def _record(self, failure: _Failure, became: str) -> FailedCall:
-        error, reply = failure.error, _reply_of(failure.error)
+        error, reply = failure.error, unreadable_reply(failure.error)
         if failure.cut:
             why = CUT[failure.cut]
             text = why if reply else f"{why} before its first word" + " (--max-tokens)" * (failure.cut == "length")
@@ -273,11 +274,6 @@ def _may_be_mended(error: Exception) -> bool:
         return False
     is_bug = isinstance(error, dspy_errors.LMUnexpectedError) and isinstance(error.__cause__, _BUGS)
     return isinstance(error, dspy_errors.LMError) and not isinstance(error, _LASTING) and not is_bug
-
-
-def _reply_of(error: Exception) -> str:
-    """Return the reply that could not be read; empty if there was none."""
-    return unreadable_reply(error) if isinstance(error, AdapterParseError) else ""
 
 
 def _field_of(error: Exception) -> str:

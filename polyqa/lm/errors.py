@@ -117,9 +117,11 @@ def explain_unreadable(error: dspy_errors.AdapterParseError) -> None:
     error.args, error.explained = (f"the language model's reply {what}. {advice}",), True
 
 
-def unreadable_reply(error: dspy_errors.AdapterParseError) -> str:
-    """Return the reply that could not be read; empty if it had no text, such as nothing but thoughts or a refusal."""
-    return "" if str(error).startswith(_NO_TEXT) else str(error.lm_response or "").strip()
+def unreadable_reply(error: Exception) -> str:
+    """Return the reply that could not be read; empty if there was none, or no text in it, such as only thoughts."""
+    if not isinstance(error, dspy_errors.AdapterParseError) or str(error).startswith(_NO_TEXT):
+        return ""
+    return str(error.lm_response or "").strip()
 
 
 @dataclass

@@ -53,10 +53,8 @@ def bound_cache(cache: Cache | None = None) -> None:
     none of the size in memory that somebody has set.
     """
     cache = dspy.cache if cache is None else cache
-    if not cache.enable_disk_cache or isinstance(cache.disk_cache, _InOneThread):
-        return
     with _LOCK:
-        if not isinstance(cache.disk_cache, _InOneThread):
+        if cache.enable_disk_cache and not isinstance(cache.disk_cache, _InOneThread):
             if cache.enable_memory_cache and cache.memory_cache.maxsize == _BY_DEFAULT:
                 cache.memory_cache = LRUCache(maxsize=_IN_MEMORY)  # the rest is on the disk
             cache.disk_cache = _InOneThread(cache.disk_cache)

@@ -57,5 +57,5 @@ def test_without_a_text_it_says_that_it_knows_nothing() -> None:
 @pytest.mark.parametrize("signature", ["text -> summary", "context, question -> answer, confidence: float"])
 def test_others_are_refused(signature: str) -> None:
     inputs = {"text": TEXT, "context": TEXT, "question": "Who built it?"}
-    with pytest.raises(Exception, match="It knows any text, question -> answer, and only these besides: "):
+    with pytest.raises(Exception, match="It knows any text, question -> answer, and those of polyqa's programs"):
         asked(dspy.Predict(signature), ADAPTERS[0], **inputs)

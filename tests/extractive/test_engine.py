@@ -73,15 +73,14 @@ def test_async_equals_sync(engine: ExtractiveEngine) -> None:
         ("question -> relaxed_query, reasoning", False),  # nothing would fill the output
     ],
 )
-def test_a_signature_is_known_by_its_fields_or_refused_with_the_known_ones(signature: str, known: bool) -> None:
+def test_a_signature_is_known_by_its_fields_or_refused(signature: str, known: bool) -> None:
     predict = dspy.Predict(dspy.Signature(signature, "Do it well."))
     inputs = dict.fromkeys(predict.signature.input_fields, "Who won the last World Cup?")
     if known:
         assert predict(**inputs).relaxed_query == "Who won the World Cup?"
     else:
-        with pytest.raises(Exception, match=f"does not know the signature {signature}") as error:
+        with pytest.raises(Exception, match=f"does not know the signature {signature}"):
             predict(**inputs)
-        assert "ExtractInterpretations (passages, question -> interpretations)" in str(error.value)
 
 
 def test_a_prompt_that_dspy_did_not_write_is_refused(engine: ExtractiveEngine) -> None:

@@ -248,8 +248,8 @@ class LocalServer:
 
     def _cause(self) -> str:
         """Return in words why the process ended: by llama.cpp's log, else by its status."""
-        if self._log is None or self._process is None:
-            return ""
+        assert self._log is not None
+        assert self._process is not None
         self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, self._log.tell() - 100_000))
         text = self._log.read().decode(errors="replace")
