@@ -20,6 +20,7 @@ from .planted import name_in, without_orders
 _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\s*", re.M)
 _FIELD = re.compile(r"^\d+\. `(\w+)` \(", re.M)
 _OBJECTIVE = "your objective is:"
+_STRANGE = "this is not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter or JSONAdapter"
 _REMINDER = re.compile(r"\n\nRespond with (?:the corresponding output fields|(?P<json>a JSON object))[^\n]*\Z")
 _NOT_SUPPLIED = "Not supplied for this particular"
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.M)
@@ -106,7 +107,7 @@ def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
     Raises
     ------
     PromptError
-        If there is no list of fields, or the last message is not the user's.
+        If there is no list of fields, or the last message is not the user's, or has none of its fields.
     """
     said = [(message["role"], message["content"]) for message in messages]
     system = "\n".join(text for role, text in said if role in ("system", "developer"))
@@ -116,10 +117,7 @@ def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
     lean = _LEAN.search(system)
     before, found, after = system.partition("Your output fields are:")
     if not (lean or found) or not turns or turns[-1][0] != "user":
-        raise PromptError(
-            "this is not a prompt of polyqa's LeanAdapter or of DSPy's ChatAdapter or JSONAdapter: it needs a system "
-            "message that lists the fields and ends with a user message"
-        )
+        raise PromptError(f"{_STRANGE}: it needs a system message that lists the fields and ends with a user message")
     last = turns[-1][1]
     if lean:
         style, hints = "lean", dict(_LEAN_FIELD.findall(lean["asked"]))
@@ -133,11 +131,14 @@ def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
             style = "json" if reminder["json"] else "chat"
             last = last[: reminder.start()]
     read_inputs, read_outputs = (_lean_sections, _lean_sections) if lean else (_sections, _reply)
+    given = read_inputs(last, inputs)
+    if inputs and not given:
+        raise PromptError(f"{_STRANGE}: its last message has none of the fields {', '.join(inputs)} as these write them")
     return Prompt(
         instructions="\n".join(line.strip() for line in instructions.strip().splitlines()),
         input_fields=inputs,
         output_fields=outputs,
-        inputs=read_inputs(last, inputs),
+        inputs=given,
         demos=tuple(
             Demo(read_inputs(asked, inputs), read_outputs(reply, outputs))
             for (role, asked), (reply_role, reply) in zip(turns[:-1:2], turns[1::2], strict=False)
@@ -160,8 +161,8 @@ def _lean_sections(text: str, names: Sequence[str]) -> dict[str, str]:
 def _below(heads: Sequence[re.Match[str]], text: str, left_out: str) -> dict[str, str]:
     """Return what stands below the headers in a message; the first of each name counts that was not left out."""
     sections: dict[str, str] = {}
-    for head, following in zip(heads, [*heads[1:], None], strict=True):
-        body = text[head.end() : following.start() if following else len(text)].strip()
+    for head, end in zip(heads, [*(head.start() for head in heads[1:]), len(text)], strict=False):  # none has no end
+        body = text[head.end() : end].strip()
         if not re.match(left_out, body):
             sections.setdefault(head[1], body)
     return sections

@@ -225,8 +225,9 @@ def test_odd_text_in_other_fields_is_read_back(texts: dict[str, str], style: str
         [turn("system", "You are a helpful assistant."), turn("user", "Who won?")],
         rendered("chat", AnswerClosedBook, [], {"question": "Who won?"})[:1],
         [*rendered("chat", AnswerClosedBook, [], {"question": "Who won?"}), turn("assistant", "She won.")],
+        dspy.XMLAdapter().format(AnswerClosedBook, [], {"question": "Who won?"}),
     ],
-    ids=["nothing", "no system message", "another system message", "no user message", "an answer at the end"],
+    ids=["nothing", "no system message", "another system message", "no user message", "an answer at the end", "XML"],
 )
 def test_other_messages_are_no_prompt(messages: list[dict[str, str]]) -> None:
     with pytest.raises(
