@@ -133,7 +133,9 @@ def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
     read_inputs, read_outputs = (_lean_sections, _lean_sections) if lean else (_sections, _reply)
     given = read_inputs(last, inputs)
     if inputs and not given:
-        raise PromptError(f"{_STRANGE}: its last message has none of the fields {', '.join(inputs)} as these write them")
+        raise PromptError(
+            f"{_STRANGE}: its last message has none of the fields {', '.join(inputs)} as these write them"
+        )
     return Prompt(
         instructions="\n".join(line.strip() for line in instructions.strip().splitlines()),
         input_fields=inputs,
