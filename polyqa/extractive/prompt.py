@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 from polyqa.lm.adapter import ASKED, ASKED_ONE, GIVEN, INCOMPLETE, NOT_SUPPLIED
@@ -133,9 +134,7 @@ def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
     read_inputs, read_outputs = (_lean_sections, _lean_sections) if lean else (_sections, _reply)
     given = read_inputs(last, inputs)
     if inputs and not given:
-        raise PromptError(
-            f"{_STRANGE}: its last message has none of the fields {', '.join(inputs)} as these write them"
-        )
+        raise PromptError(f"{_STRANGE}: its last message has none of the fields {', '.join(inputs)} in their form")
     return Prompt(
         instructions="\n".join(line.strip() for line in instructions.strip().splitlines()),
         input_fields=inputs,
@@ -163,8 +162,9 @@ def _lean_sections(text: str, names: Sequence[str]) -> dict[str, str]:
 def _below(heads: Sequence[re.Match[str]], text: str, left_out: str) -> dict[str, str]:
     """Return what stands below the headers in a message; the first of each name counts that was not left out."""
     sections: dict[str, str] = {}
-    for head, end in zip(heads, [*(head.start() for head in heads[1:]), len(text)], strict=False):  # none has no end
-        body = text[head.end() : end].strip()
+    for head, following in pairwise([*heads, None]):
+        assert head is not None  # only the last one is none
+        body = text[head.end() : following.start() if following else len(text)].strip()
         if not re.match(left_out, body):
             sections.setdefault(head[1], body)
     return sections
