@@ -350,7 +350,7 @@ print(Path("my-rac/program.json").stat().st_size // 1000, "kB of prompts")
 # %%
 from polyqa.hub import ARTIFACT, check
 
-print("sent:", sorted(path.name for path in made.path.iterdir() if path.name in ARTIFACT.limits))
+print("sent:", sorted(path.name for path in made.path.iterdir() if path.name in ARTIFACT.files))
 check(ARTIFACT, made.path)
 print("checked: nothing wrong")
 

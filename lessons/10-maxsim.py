@@ -166,8 +166,7 @@ from polyqa.models import Encoder
 
 sentences = Encoder()
 titles = ["Titanic (1943 film)", FILM, "Titanic (1997 film)", SHIP]
-at = np.array([position[title] for title in titles])
-one_vector = np.asarray(index.vectors(sentences.name)[at], dtype=np.float32)
+one_vector = np.stack([index.vectors(sentences.name)[position[title]] for title in titles], dtype=np.float32)
 print(f"{'':26}" + "".join(f"{title:>21}" for title in titles))
 margins = {}
 for year in (1943, 1953, 1997):

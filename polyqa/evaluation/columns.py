@@ -115,7 +115,7 @@ _COLUMNS = (
     _amount("input_tokens", "tokens in", "tokens of prompts per question"),
     _amount("output_tokens", "tokens out", "tokens of replies per question"),
     _amount("seconds", "s", "seconds per question"),
-    _share("metric", "metric", "your own metric, by which you compiled"),
+    _share("metric", "own metric", "your own metric, by which you compiled"),
     _share("failed", "failed", "questions without an answer", better=False),
 )
 COLUMNS: Mapping[str, Column] = MappingProxyType({column.name: column for column in _COLUMNS})

@@ -81,7 +81,7 @@ def test_what_a_program_holds_makes_it_another(other: Callable[[], dspy.Module])
     [
         ("rac", {"passages": 4}),
         ("rac", {"reranker": "reader"}),
-        ("self-rag", {"weights": (1, 1, 0.6)}),
+        ("self-rag", {"preset": "paper"}),
         ("toc", {"pruning": False}),
     ],
 )

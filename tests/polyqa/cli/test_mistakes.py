@@ -88,7 +88,7 @@ MISTAKES = [
     ("ask Who? --lm-set api_key=sk-1", "--lm-set takes no api_key"),
     ("model pull gpt-5", "There is no language model 'gpt-5'; polyqa knows qwen"),
     ("model remove gpt-5", "There is no language model 'gpt-5'; polyqa knows qwen"),
-    (LOCAL, "m.gguf is no language model of llama.cpp (GGUF)"),
+    (LOCAL, "m.gguf cannot be loaded: it is no language model of llama.cpp (GGUF)"),
     (f"{LOCAL} --lm-set threads=two", "threads of a local model is a whole number of at least 1, not 'two'."),
     (f"{LOCAL} --lm-set slots=0", "slots of a local model is a whole number of at least 1, not 0."),
     (f"{LOCAL} --lm-set context=64", "context of a local model is a whole number of at least 256, not 64."),
