@@ -157,12 +157,13 @@ def test_the_command_says_it_in_a_sentence(
     assert "name it with --program" in err
 
 
-def test_a_shipped_artifact_holds_by_the_replies_of_its_language_model(tmp_path: Path) -> None:
-    replies = find_artifact("rac-homonyms-local") / "replies.jsonl.gz"
-    checked = recheck("rac-homonyms-local", models=Models(lm=f"recorded/{replies}"), folder=tmp_path / "run")
+@pytest.mark.parametrize("name", ["rac-homonyms-local", "crag-homonyms-local"])
+def test_a_shipped_artifact_holds_by_the_replies_of_its_language_model(tmp_path: Path, name: str) -> None:
+    replies = find_artifact(name) / "replies.jsonl.gz"
+    checked = recheck(name, models=Models(lm=f"recorded/{replies}"), folder=tmp_path / "run")
     assert checked.outcome == "holds"
     assert checked.run.failed == 0
-    kept = read_artifact("rac-homonyms-local").card.test_gain
+    kept = read_artifact(name).card.test_gain
     assert kept is not None
     assert str(checked.gain) == kept.change
     assert "nothing that its card names has changed" in checked.verdict
