@@ -141,7 +141,7 @@ class BoundedLM(Shared, RecentLM):
     def _limit(self, engine: Any) -> None:
         """Let an engine wait as long as a call may take, and for its turn before each request."""
         if not inspect.iscoroutinefunction(engine.complete):
-            return  # for `dspy.LM.forward`, which nothing of DSPy calls
+            return  # that of a call which goes round this class
         longest = self.timeout + 1  # so that the call's own limit ends it
         config = replace(engine.config, timeouts=Timeouts(read=longest, write=longest))
         engine.__init__(config, model_type=engine.model_type)
