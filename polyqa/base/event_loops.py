@@ -5,9 +5,13 @@ started itself. So work for an event loop is done in such threads.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+import atexit
+import os
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 import anyio
@@ -16,23 +20,29 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from .cores import usable_cores
+from .needed import check_needed, not_needed
 
 T = TypeVar("T")
-_THREADS = 64
+THREADS = 64
+_LOOK = 0.1  # seconds
+_SHARED: dict[int, asyncio.AbstractEventLoop] = {}  # by the number of the process: a fork has no threads
+_FEW = 8  # threads of the shared loop: each opens files of DSPy's cache, and does so little that no call has to wait
+_LOCK, _AT_EXIT = Lock(), ExitStack()
+atexit.register(_AT_EXIT.close)
 AT_WORK = 8 * len(usable_cores())
 """How much `worked` does at once in a loop of `run_to_end`."""
 
 
-def give_threads() -> ThreadPoolExecutor:
-    """Give the running event loop 64 threads for `asyncio.to_thread` and `worked`, whatever the number of cores.
+def give_threads(count: int = THREADS) -> ThreadPoolExecutor:
+    """Give the running event loop threads for `asyncio.to_thread` and `worked`, whatever the number of cores.
 
     Whoever waits for a model or a lock needs a thread and no core, and models take together what waits at the same time
     (see `polyqa.models.memory`): with few threads there is little to take. Returns the threads; the loop ends
     them itself.
     """
-    threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="polyqa")
+    threads = ThreadPoolExecutor(count, thread_name_prefix="polyqa")
     asyncio.get_running_loop().set_default_executor(threads)
-    anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
+    anyio.to_thread.current_default_thread_limiter().total_tokens = count
     return threads
 
 
@@ -58,15 +68,58 @@ def carried(function: Callable[[], T]) -> Callable[[], T]:
     return partial(anyio.from_thread.run, work, token=token)
 
 
-def run_to_end(job: Coroutine[Any, Any, T]) -> T:
+def run_to_end(job: Coroutine[Any, Any, T], threads: int = THREADS) -> T:
     """Run a coroutine in a loop that has `give_threads`, and does `AT_WORK` of what `worked` is given at once."""
 
     async def threaded() -> T:
-        give_threads()
+        give_threads(threads)
         anyio.to_thread.current_default_thread_limiter().total_tokens = AT_WORK
         return await job
 
     return asyncio.run(threaded())
+
+
+@contextmanager
+def loop_in_a_thread(threads: int = THREADS) -> Iterator[asyncio.AbstractEventLoop]:
+    """Give an event loop as that of `run_to_end`, in a thread of its own. At the end it cancels what is left in it.
+
+    It is not waited for after an error: what hangs goes on by itself.
+    """
+    ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+
+    async def serve() -> None:
+        end = asyncio.Event()
+        ready.set_result((asyncio.get_running_loop(), end))
+        await end.wait()
+
+    thread = Thread(target=run_to_end, args=(serve(), threads), name="polyqa-loop", daemon=True)
+    thread.start()
+    loop, end = ready.result()
+    try:
+        yield loop
+    finally:
+        loop.call_soon_threadsafe(end.set)
+    thread.join()
+
+
+def in_shared_loop(job: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine, in this context, in the event loop that all threads share, and wait for its end.
+
+    It is cancelled at once by Ctrl-C, and where its result is not needed any more (`polyqa.base.needed`).
+    """
+    with _LOCK:
+        if (loop := _SHARED.get(os.getpid())) is None:
+            loop = _SHARED[os.getpid()] = _AT_EXIT.enter_context(loop_in_a_thread(_FEW))
+    done = asyncio.run_coroutine_threadsafe(job, loop)
+    try:
+        while not done.done():
+            # Ctrl-C that comes just as Python begins to wait is noticed only when it is woken.
+            wait([done, *not_needed()], _LOOK, return_when=FIRST_COMPLETED)
+            if not done.done():
+                check_needed()
+        return done.result()
+    finally:
+        done.cancel()
 
 
 async def worked(function: Callable[[], T]) -> T:

@@ -2,6 +2,7 @@
 
 import re
 from math import isnan
+from os.path import commonprefix
 from typing import Literal
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -76,3 +77,8 @@ def p_text(p: float) -> str:
     ('0.031', '<0.001')
     """
     return f"{p:.3f}" if p >= 0.001 else "<0.001"
+
+
+def in_common(one: str, other: str) -> int:
+    """Return how many characters two texts begin with alike."""
+    return len(commonprefix([one, other]))  # noqa: RUF071 - texts

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from threading import Thread
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from .event_loops import carried
 from .needed import ahead
@@ -13,23 +13,18 @@ from .needed import ahead
 T = TypeVar("T")
 
 
-def settle(future: Future[Any], function: Callable[[], Any]) -> None:
-    """Give a future what a function returns or raises, of any kind: whoever waits for the future is told.
-
-    For a cancelled future the function is not called. Once it is, only what awaits the future can be cancelled.
-    """
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        future.set_result(function())
-    except BaseException as error:
-        future.set_exception(error)
-
-
 def in_a_daemon(function: Callable[[], T], *, name: str) -> Future[T]:
     """Start a function, with a copy of this context, in a thread for which a program that ends does not wait."""
     done: Future[T] = Future()
-    Thread(target=copy_context().run, args=(settle, done, function), name=name, daemon=True).start()
+    done.set_running_or_notify_cancel()  # from now on only what awaits it can be cancelled
+
+    def settle() -> None:
+        try:
+            done.set_result(function())
+        except BaseException as error:
+            done.set_exception(error)
+
+    Thread(target=copy_context().run, args=(settle,), name=name, daemon=True).start()
     return done
 
 

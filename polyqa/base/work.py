@@ -3,13 +3,11 @@
 import asyncio
 import inspect
 import math
-import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from contextvars import Context, copy_context
 from functools import partial
 from itertools import takewhile
 from queue import Empty, SimpleQueue
@@ -18,10 +16,9 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.event_loops import run_to_end
+from polyqa.base.event_loops import THREADS, loop_in_a_thread
 from polyqa.base.keys import error_line
 from polyqa.base.needed import ahead
-from polyqa.base.threads import settle
 
 PATIENCE = 1.0
 """Seconds that what was begun has to end after Ctrl-C."""
@@ -210,61 +207,24 @@ class _Loop(Generic[Item, Result]):
 
 @contextmanager
 def _starting(work: Callable[[Item], Any], at_once: int) -> Iterator[Callable[["Future[Any]", Item], None]]:
-    """Give what starts work on an item and settles a future with what comes of it."""
+    """Give what starts work on an item and settles a future with what comes of it.
+
+    All is done in an event loop of a thread of its own: Ctrl-C arrives here, also where a loop is running already.
+    """
     call = getattr(work, "__call__", None)  # noqa: B004  of an object
-    begin = _in_event_loop if inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(call) else _in_threads
-    start, stop = begin(work, at_once)
-    try:
-        yield start
-    except BaseException:
-        stop(False)
-        raise
-    stop(True)
+    is_async = inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(call)
+    awaited = work if is_async else partial(asyncio.to_thread, work)
+    begun: set[Future[None]] = set()  # a loop itself holds its tasks only weakly
 
-
-_Starter = tuple[Callable[["Future[Any]", Item], None], Callable[[bool], None]]
-
-
-def _in_threads(work: Callable[[Item], Any], at_once: int) -> _Starter[Item]:
-    pool = ThreadPoolExecutor(at_once)
-
-    def start(future: Future[Any], item: Item) -> None:
-        pool.submit(copy_context().run, settle, future, partial(work, item))
-
-    return start, lambda to_the_end: pool.shutdown(wait=to_the_end, cancel_futures=True)
-
-
-def _in_event_loop(work: Callable[[Item], Awaitable[Any]], at_once: int) -> _Starter[Item]:
-    """Work in an event loop of its own thread: Ctrl-C arrives here, also where a loop is running already."""
-    ready: Future[tuple[asyncio.AbstractEventLoop, Context, asyncio.Event]] = Future()
-    tasks: set[asyncio.Task[None]] = set()  # a loop itself holds its tasks only weakly
-
-    async def serve() -> None:
-        end = asyncio.Event()
-        ready.set_result((asyncio.get_running_loop(), copy_context(), end))
-        await end.wait()
-
-    async def asettle(future: Future[Any], item: Item) -> None:
+    async def settle(future: Future[Any], item: Item) -> None:
         try:
-            future.set_result(await work(item))
+            future.set_result(await awaited(item))
         except BaseException as error:
             future.set_exception(error)
 
-    thread = threading.Thread(target=copy_context().run, args=(run_to_end, serve()), daemon=True)
-    thread.start()
-    loop, context, end = ready.result()
-
-    def begin(future: Future[Any], item: Item) -> None:
-        task = loop.create_task(asettle(future, item))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
-
     def start(future: Future[Any], item: Item) -> None:
-        loop.call_soon_threadsafe(begin, future, item, context=context)
+        begun.add(task := asyncio.run_coroutine_threadsafe(settle(future, item), loop))
+        task.add_done_callback(begun.discard)
 
-    def stop(to_the_end: bool) -> None:
-        loop.call_soon_threadsafe(end.set)  # the loop then cancels what is left
-        if to_the_end:
-            thread.join()
-
-    return start, stop
+    with loop_in_a_thread(max(THREADS, at_once)) as loop:
+        yield start

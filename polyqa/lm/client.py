@@ -1,13 +1,14 @@
 """A language model whose every call ends in time, and that sends no more requests a minute than its provider allows.
 
-Connections are DSPy's, and so are retries and their pauses, but for calls in threads: DSPy cannot end those.
+Connections, retries and their pauses are DSPy's. All calls are made in event loops, where they can be ended: those of
+threads in one that they share.
 """
 
 import asyncio
 import inspect
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -20,23 +21,19 @@ import dspy
 from dspy.clients.base_lm import LM_CLASS_STATE_KEY
 from dspy.lm15 import Timeouts
 from dspy.utils.callback import with_callbacks
-from dspy.utils.exceptions import LMError, LMProviderError, LMTimeoutError, is_retryable_lm_error
+from dspy.utils.exceptions import LMError, LMProviderError, LMTimeoutError
 
 from polyqa.base.copies import Shared
-from polyqa.base.needed import NotNeededError, check_needed, not_needed
+from polyqa.base.event_loops import in_shared_loop
 from polyqa.base.text import counted
-from polyqa.base.threads import in_a_daemon
 
 from .assigned import without_secrets
-from .dspy_internals import forget_oldest, lm_acall, lm_call, on_new_engine
-from .errors import AsyncErrorReader, ErrorReader, explain, what_it_says
+from .dspy_internals import forget_oldest, lm_acall, on_new_engine
+from .errors import ErrorReader, explain, what_it_says
 from .servers import TIMEOUT
 
 REMEMBERED = 256
 """Calls that a language model remembers. Those that are under way at once must find theirs among them."""
-_VERY_LONG = 10.0**6  # seconds
-_LOOK = 0.1  # seconds
-_LONGEST_PAUSE = 60.0  # seconds, of DSPy between retries, where the server asks for none
 
 
 class CallTimeoutError(LMTimeoutError):
@@ -71,13 +68,12 @@ class BoundedLM(Shared, RecentLM):
     DSPy's own ``timeout`` limits the wait for the next byte; here one call may take so many seconds in all, with
     its retries and the pauses between them. Waiting for a turn does not count.
 
-    A call that timed out, or whose reply is not needed any more, is given up: with ``await`` its connection is closed
-    at once; a thread goes on until the server is silent for as long, but sends nothing again.
+    A call that timed out, or whose reply is not needed any more, is given up, and its connection closed, at once.
 
     Parameters
     ----------
     model
-        See `dspy.LM`; not for models with an engine of their own.
+        See `dspy.LM`; one with an engine of its own has to have one for ``async_engine``, which is asked.
     timeout
         Seconds that one call may take in all, above 0.
     requests_per_minute
@@ -102,84 +98,39 @@ class BoundedLM(Shared, RecentLM):
         super().__setstate__(state)
         on_new_engine(self, self._limit)
 
-    @property
-    def num_retries(self) -> int:
-        """How often a request is sent again; in a call that does so itself DSPy is told 0."""
-        call = _CALL.get()
-        return 0 if call is not None and call.retries else self._num_retries
-
-    @num_retries.setter
-    def num_retries(self, retries: int) -> None:
-        self._num_retries = retries
-
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Ask as `dspy.LM` does; a call that takes too long raises `CallTimeoutError`."""
-        if dspy.settings.send_stream is not None:  # belongs to this thread's event loop, where a call can be ended
-            return anyio.from_thread.run(partial(self._awaited, prompt, messages=messages, **kwargs))
-        # Of several replies (n) DSPy asks only for the one again that failed.
-        retries = self._num_retries if {**self.kwargs, **kwargs}.get("n") in (None, 1) else 0
-        call = _Call(time.monotonic() + self.timeout, retries=retries)
-
-        def ask() -> Any:
-            _CALL.set(call)
-            for attempt in range(retries):
-                try:
-                    return lm_call(self, prompt, messages=messages, **kwargs)
-                except LMError as error:
-                    if not is_retryable_lm_error(error):
-                        raise
-                    pause = error.retry_after
-                time.sleep(min(2**attempt, _LONGEST_PAUSE) if pause is None else pause)
-                if call.over:
-                    raise NotNeededError("the call was given up")
-            return lm_call(self, prompt, messages=messages, **kwargs)
-
-        done = in_a_daemon(ask, name="polyqa-call")  # a thread that waits for a socket cannot be ended
-        try:
-            while not done.done():
-                if call.left <= 0:
-                    raise self._too_long()
-                # Not longer: what does not count for the deadline moves it while this waits.
-                wait([done, *not_needed()], min(call.left, _LOOK), return_when=FIRST_COMPLETED)
-                if not done.done():
-                    check_needed()
-        finally:
-            call.over = True
-        with self._explained(call):
-            return done.result()
+        ask = partial(self._ask, prompt, messages=messages, **kwargs)
+        if dspy.settings.send_stream is not None:  # belongs to the event loop that this thread works for
+            return anyio.from_thread.run(ask)
+        return in_shared_loop(ask())
 
     @with_callbacks
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Ask without blocking the event loop; see `__call__`."""
-        return await self._awaited(prompt, messages=messages, **kwargs)
+        return await self._ask(prompt, messages=messages, **kwargs)
 
-    async def _awaited(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
+    async def _ask(self, prompt: Any, **kwargs: Any) -> Any:
         limit = asyncio.timeout(self.timeout)
-        call = _Call(time.monotonic() + self.timeout, limit)
+        call = _Call(limit)
         before = _CALL.set(call)
         try:
-            with self._explained(call):
-                async with limit:
-                    return await lm_acall(self, prompt, messages=messages, **kwargs)
+            async with limit:
+                return await lm_acall(self, prompt, **kwargs)
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise self._too_long() from error
+            raise await self._too_long() from error
+        except LMError as error:
+            if not isinstance(error, BusyServerError):
+                explain(error, self.model, call.address or self.kwargs.get("api_base"))
+            raise
         finally:
             _CALL.reset(before)
 
-    @contextmanager
-    def _explained(self, call: "_Call") -> Iterator[None]:
-        """Have an error of the server say what was asked, and what to do."""
-        try:
-            yield
-        except LMError as error:
-            if not isinstance(error, (CallTimeoutError, BusyServerError)):
-                explain(error, self.model, call.address or self.kwargs.get("api_base"))
-            raise
-
-    def _too_long(self) -> CallTimeoutError:
+    async def _too_long(self) -> CallTimeoutError:
+        """Return the error of a call that took longer than it may."""
         at = f" from {self.kwargs['api_base']}" if self.kwargs.get("api_base") else ""
         return CallTimeoutError(
             f"no answer{at} within {counted(self.timeout, 'second')}. Check that the server is well, or give it "
@@ -189,62 +140,62 @@ class BoundedLM(Shared, RecentLM):
 
     def _limit(self, engine: Any) -> None:
         """Let an engine wait as long as a call may take, and for its turn before each request."""
+        if not inspect.iscoroutinefunction(engine.complete):
+            return  # that of a call which goes round this class
         longest = self.timeout + 1  # so that the call's own limit ends it
         config = replace(engine.config, timeouts=Timeouts(read=longest, write=longest))
         engine.__init__(config, model_type=engine.model_type)
         engine.router.lm = _hearing(engine.router.lm)
-        for name in ("complete", "stream"):
-            setattr(engine, name, _in_turn(getattr(engine, name), self._turns))
+        complete, stream = engine.complete, engine.stream
+
+        async def complete_in_turn(request: Any) -> Any:
+            await self._turns.wait()
+            with _impatience():
+                return await complete(request)
+
+        async def stream_in_turn(request: Any) -> AsyncIterator[Any]:
+            await self._turns.wait()
+            with _impatience():
+                async for event in stream(request):
+                    yield event
+
+        engine.complete, engine.stream = complete_in_turn, stream_in_turn
 
 
 @dataclass
 class _Call:
-    """A call.
+    """A call: what ends it, and the address that it asks."""
 
-    When it must have ended, what ends it if it is awaited, whether nobody waits for it, the address that it asks, and
-    how often it asks there again by itself.
-    """
-
-    end: float
-    limit: asyncio.Timeout | None = None
-    over: bool = False
+    limit: asyncio.Timeout
     address: str = ""
-    retries: int = 0
 
     @property
     def left(self) -> float:
-        return self.end - time.monotonic()
-
-    def extend(self, seconds: float) -> None:
-        self.end += seconds
-        if self.limit is not None and (end := self.limit.when()) is not None:
-            self.limit.reschedule(end + seconds)
+        """The seconds that it may still take."""
+        end = self.limit.when()
+        return math.inf if end is None else end - asyncio.get_running_loop().time()
 
 
 _CALL: ContextVar[_Call | None] = ContextVar("polyqa_call", default=None)
 
 
-def given_up() -> bool:
-    """Return whether nobody waits any more for the call that is being made here."""
-    call = _CALL.get()
-    return call is not None and call.over
-
-
 @contextmanager
 def out_of_the_deadline() -> Iterator[None]:
     """Let the time that a block takes, such as a wait for a turn, not count for the call that is being made here."""
-    call, began = _CALL.get(), time.monotonic()
-    if call is not None:
-        call.extend(_VERY_LONG)
+    call = _CALL.get()
+    if call is None or call.limit.when() is None:
+        yield
+        return
+    left = call.left
+    call.limit.reschedule(None)
     try:
         yield
     finally:
-        if call is not None:
-            call.extend(time.monotonic() - began - _VERY_LONG)
+        call.limit.reschedule(asyncio.get_running_loop().time() + left)
 
 
 class _Turns:
-    """When requests may go out; shared by all calls of a language model, in all threads."""
+    """When requests may go out; shared by all calls of a language model, in all event loops."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._per_minute = per_minute
@@ -254,13 +205,14 @@ class _Turns:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._per_minute,)
 
-    def take(self) -> float:
-        """Take the next turn and return in how many seconds it is."""
+    async def wait(self) -> None:
+        """Take the next turn, and wait for it."""
         with self._lock:
             now = time.monotonic()
             turn = max(now, self._next)
             self._next = turn + (60.0 / self._per_minute if self._per_minute else 0.0)
-        return turn - now
+        with out_of_the_deadline():
+            await asyncio.sleep(turn - now)
 
 
 def _hearing(make: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -273,51 +225,19 @@ def _hearing(make: Callable[[str], Any]) -> Callable[[str], Any]:
     def making(model: str) -> Any:
         provider = make(model)
         if not isinstance(provider.transport, ErrorReader):
-            reader = AsyncErrorReader if hasattr(provider.transport, "aclose") else ErrorReader
-            provider.transport = reader(provider.transport, note)
+            provider.transport = ErrorReader(provider.transport, note)
         return provider
 
     return making
 
 
-def _in_turn(method: Callable[..., Any], turns: _Turns) -> Callable[..., Any]:
-    """Return a method of an engine that waits for its turn. What DSPy has in its cache asks no engine."""
-
-    async def stream(*request: Any) -> AsyncIterator[Any]:
-        with out_of_the_deadline():
-            await asyncio.sleep(turns.take())
-        with _impatience():
-            async for event in method(*request):
-                yield event
-
-    async def ask(*request: Any) -> Any:
-        with out_of_the_deadline():
-            await asyncio.sleep(turns.take())
-        with _impatience():
-            return await method(*request)
-
-    def ask_in_thread(*request: Any) -> Any:
-        with out_of_the_deadline():
-            wait([Future(), *not_needed()], turns.take(), return_when=FIRST_COMPLETED)
-        check_needed()
-        with _impatience():
-            return method(*request)
-
-    if inspect.isasyncgenfunction(method):
-        return stream
-    return ask if inspect.iscoroutinefunction(method) else ask_in_thread
-
-
 @contextmanager
 def _impatience() -> Iterator[None]:
-    """Send nothing for a call that was given up, and end one whose server wants a pause that is too long for it."""
-    call = _CALL.get()
-    if call is not None and call.over:
-        raise NotNeededError("the call was given up")
+    """End a call whose server wants a pause that is too long for it."""
     try:
         yield
     except dspy.lm15.LM15Error as error:
-        pause = error.retry_after or 0
+        call, pause = _CALL.get(), error.retry_after or 0
         if call is None or pause <= call.left:
             raise
         raise BusyServerError(

@@ -1,9 +1,11 @@
 """What a server's errors mean, by status and class, and what to do about each."""
 
+import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import Context
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +27,10 @@ _FILTER_HINT = (
     "the provider refused to reply",
     "Leave out the passage that its filter may have stopped, or ask another model.",
 )
+_NOT_FOUND = (
+    "the server has no such model or address",
+    "Is the model's name right, and does --api-base end as the server wants it (mostly in /v1)?",
+)
 _HINTS: tuple[tuple[type[Exception], str, str], ...] = (
     (
         dspy_errors.ContextWindowExceededError,
@@ -32,6 +38,7 @@ _HINTS: tuple[tuple[type[Exception], str, str], ...] = (
         "Show fewer passages (-k) or demos, or give the server more context (Ollama: --lm-set num_ctx=16384; vLLM: "
         "--max-model-len; llama.cpp: --ctx-size).",
     ),
+    (dspy_errors.LMUnsupportedModelError, *_NOT_FOUND),
     (dspy_errors.LMNotConfiguredError, "the language model has no key", "Set the provider's key variable."),
     (dspy_errors.LMAuthError, "the server refused the key", "Check the provider's key variable."),
     (dspy_errors.LMBillingError, "the provider wants payment", "Check your plan and its limits."),
@@ -59,10 +66,6 @@ _HINTS: tuple[tuple[type[Exception], str, str], ...] = (
         "A setting that it does not take is left out with --lm-set NAME=null; for a model that reasons say so: "
         "--lm-set reasons=true.",
     ),
-)
-_NOT_FOUND = (
-    "the server has no such model or address",
-    "Is the model's name right, and does --api-base end as the server wants it (mostly in /v1)?",
 )
 _NO_REPLY = (
     "what the server sent is no reply of a language model",
@@ -134,19 +137,11 @@ class _Read:
     http_version: str
     body: bytes
 
-    def read(self) -> bytes:
-        return self.body
-
-    def iter_lines(self) -> Iterator[bytes]:
-        yield from self.body.splitlines(keepends=True)
-
-
-class _AsyncRead(_Read):
-    async def read(self) -> bytes:  # type: ignore[override]
+    async def read(self) -> bytes:
         return self.body
 
     async def aiter_lines(self) -> AsyncIterator[bytes]:
-        for line in self.iter_lines():
+        for line in self.body.splitlines(keepends=True):
             yield line
 
 
@@ -154,53 +149,40 @@ class ErrorReader:
     """Stands before a transport of DSPy's client and puts errors into the one form that the client reads.
 
     FastAPI says ``{"detail": …}``, vLLM has the fields of an error at the top, LM Studio and Ollama have a text for
-    ``error``, LM Studio with the status 200, OpenRouter has the status in an error's ``code``, and how a server says
-    that a prompt is too long differs: DSPy's client would find no message in these, or an empty reply. The address of
-    each request is told.
+    ``error``, LM Studio with the status 200, OpenRouter has the status in an error's ``code``, Gemini has a list around
+    it, and how a server says that a prompt is too long differs: DSPy's client would find no message in these, or an
+    empty reply. The address of each request is told.
     """
 
     def __init__(self, transport: Any, asked: Callable[[str], None] = lambda address: None) -> None:
         self.transport = transport
         self._asked = asked
 
-    @contextmanager
-    def stream(self, request: Any) -> Iterator[Any]:
-        """Send a request."""
-        self._asked(request.url)
-        with self.transport.stream(request) as response:
-            yield _readable(_Read, response, response.read()) if _may_be_error(response) else response
-
-    def close(self) -> None:
-        """Close the transport."""
-        self.transport.close()
-
-
-class AsyncErrorReader(ErrorReader):
-    """The same for an event loop."""
-
     @asynccontextmanager
-    async def stream(self, request: Any) -> AsyncIterator[Any]:  # type: ignore[override]
+    async def stream(self, request: Any) -> AsyncIterator[Any]:
         """Send a request."""
         self._asked(request.url)
-        async with self.transport.stream(request) as response:
-            read = _may_be_error(response)
-            yield _readable(_AsyncRead, response, await response.read()) if read else response
+        sending = self.transport.stream(request)
+        # A connection that stays open keeps the context that it is opened in, and with it a program and its index.
+        response = await asyncio.create_task(sending.__aenter__(), context=Context())
+        async with AsyncExitStack() as stack:
+            stack.push_async_exit(sending)
+            may_be_error = response.status >= 400 or "json" in (response.header("Content-Type") or "")
+            yield _readable(response, await response.read()) if may_be_error else response
 
     async def aclose(self) -> None:
         """Close the transport."""
         await self.transport.aclose()
 
 
-def _may_be_error(response: Any) -> bool:
-    return response.status >= 400 or "json" in (response.header("Content-Type") or "")
-
-
-def _readable(kind: type[_Read], response: Any, body: bytes) -> _Read:
+def _readable(response: Any, body: bytes) -> _Read:
     status = response.status
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
         data = None
+    if isinstance(data, list) and len(data) == 1:
+        data = data[0]
     error = data.get("error") if isinstance(data, dict) else None
     if isinstance(data, dict) and (isinstance(error, str) or (status >= 400 and error is None)):
         said = error or data.get("message") or data.get("detail") or data
@@ -216,4 +198,4 @@ def _readable(kind: type[_Read], response: Any, body: bytes) -> _Read:
         if status in (400, 413) and _TOO_LONG.search(str(error.get("message"))):
             error["code"] = "context_length_exceeded"
         body = json.dumps(data).encode()
-    return kind(status, response.reason, response.headers, response.http_version, body)
+    return _Read(status, response.reason, response.headers, response.http_version, body)

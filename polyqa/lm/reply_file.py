@@ -20,7 +20,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
-from os.path import commonprefix
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, opened_itself, unwritable, write_atomically
 from polyqa.base.ledger import json_line
-from polyqa.base.text import counted
+from polyqa.base.text import in_common
 
 from .assigned import without_secrets
 
@@ -235,9 +234,14 @@ class Recording:
         last = request.messages[-1]["content"].strip()
         question = _QUESTION.search(last)
         about = question[1] if question else last.partition("\n")[0]
-        same = [record.request for record in self if record.request.model == request.model]
-        nearest = max(same, key=lambda other: _nearness(request, other), default=None)
-        differs = f"It has none of {request.model}." if nearest is None else _difference(request, nearest)
+        asked = _written(request)
+        others = [_written(record.request) for record in self if record.request.model == request.model]
+        nearest = max(others, key=lambda other: in_common(asked, other), default=None)
+        differs = f"It has none of {request.model}."
+        if nearest is not None:
+            at = in_common(asked, nearest)
+            cut = slice(max(0, at - _EXCERPT), at + _EXCERPT)
+            differs = f"The nearest that is recorded differs here: recorded {nearest[cut]!r}, asked {asked[cut]!r}."
         return (
             f"{name} has no reply of {request.model} to a request about {about[:80]!r}. "
             f"{differs} Record it with --lm {request.model} --record {self.path}, in Python polyqa.recorded(FILE, lm)."
@@ -334,32 +338,7 @@ def telling(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, "extensions": {**extensions, "metadata": {**metadata, "grammar": True}}}
 
 
-def _nearness(request: RecordedRequest, other: RecordedRequest) -> tuple[int, bool, int]:
-    pairs = [(one["content"], two["content"]) for one, two in zip(request.messages, other.messages, strict=False)]
-    return (
-        sum(one == two for one, two in pairs),
-        request.settings == other.settings,
-        sum(len(commonprefix(pair)) for pair in pairs),  # noqa: RUF071 - texts
-    )
-
-
-def _difference(request: RecordedRequest, other: RecordedRequest) -> str:
-    """Return where a request first differs from a recorded one."""
-    pairs = enumerate(zip(request.messages, other.messages, strict=False), 1)
-    for number, (message, recorded) in pairs:
-        if message != recorded:
-            at = len(commonprefix([message["content"], recorded["content"]]))  # noqa: RUF071 - texts
-            cut = slice(max(0, at - _EXCERPT), at + _EXCERPT)
-            return (
-                f"The nearest that is recorded differs in message {number} ({message['role']}), character {at + 1}: "
-                f"recorded {recorded['content'][cut]!r}, asked {message['content'][cut]!r}."
-            )
-    if len(request.messages) != len(other.messages):
-        asked = counted(len(request.messages), "message")
-        return f"The nearest that is recorded has {counted(len(other.messages), 'message')}, this one {asked}."
-    names = sorted({*request.settings, *other.settings})
-    differing = [name for name in names if request.settings.get(name) != other.settings.get(name)]
-    told = ", ".join(
-        f"{name} (recorded {other.settings.get(name)}, asked {request.settings.get(name)})" for name in differing
-    )
-    return f"The nearest that is recorded differs in its settings: {told}."
+def _written(request: RecordedRequest) -> str:
+    """Return the messages and settings of a request as a text for people."""
+    messages = [f"{message['role']}: {message['content']}" for message in request.messages]
+    return "\n".join([*messages, *(f"{name}: {value}" for name, value in sorted(request.settings.items()))])

@@ -1,16 +1,18 @@
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 
 import anyio.from_thread
 import anyio.to_thread
 import pytest
 
-from polyqa.base.event_loops import AT_WORK, run_to_end, worked
-from polyqa.base.needed import NotNeededError
+from polyqa.base.event_loops import AT_WORK, in_shared_loop, run_to_end, worked
+from polyqa.base.needed import NotNeededError, ahead
 from polyqa.base.threads import in_threads
 
 WAITING = 40
@@ -116,3 +118,33 @@ def test_what_is_raised_in_threads_of_a_thread_of_anyio_comes_back() -> None:
 
     with pytest.raises(NotNeededError):
         run_to_end(worked(work))
+
+
+def test_threads_share_a_loop_in_which_what_nobody_needs_is_cancelled() -> None:
+    over: Future[None] = Future()
+    begun, cancelled = threading.Event(), threading.Event()
+
+    async def hang() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.set()
+
+    with ThreadPoolExecutor(2) as pool, ahead(over):
+        waiting = pool.submit(copy_context().run, in_shared_loop, hang())
+        assert begun.wait(10)
+        assert pool.submit(in_shared_loop, asyncio.sleep(0, 7)).result(10) == 7
+        over.set_result(None)
+        with pytest.raises(NotNeededError):
+            waiting.result(10)
+    assert cancelled.wait(10)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_has_a_loop_of_its_own() -> None:
+    assert in_shared_loop(asyncio.sleep(0, 7)) == 7
+    if not (child := os.fork()):
+        os._exit(in_shared_loop(asyncio.sleep(0, 7)))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -79,26 +79,6 @@ def test_a_server_that_does_not_get_done_ends_in_one_error(behaviour: dict[str, 
     assert [one.reply for one in recorder.calls] == [""], "callbacks see one call that failed"
 
 
-@pytest.mark.parametrize("engine", ["auto", "litellm"])
-def test_a_call_that_was_given_up_sends_nothing_again(engine: str) -> None:
-    """DSPy would try again what the server refuses later."""
-    with served(given={"engine": engine}) as (lm, _):
-        lm("hi")  # LiteLLM begins slowly
-    given = {"timeout": 0.2, "engine": engine}
-    with served(failures=[(500, {})] * 4, latency=0.4, given=given) as (lm, server):
-        with pytest.raises(CallTimeoutError):
-            lm("hi")
-        time.sleep(2.0)
-        assert len(server.requests) == 1
-
-
-def test_each_of_several_replies_is_asked_for_again_by_itself(calls: Calls) -> None:
-    failures = [(200, {}), (429, {"Retry-After": "0"})]
-    with served(failures=failures, given={"n": 2}) as (lm, server):
-        assert calls(lm, 1) == [["hello", "hello"]]
-        assert len(server.requests) == 3
-
-
 @pytest.mark.parametrize(
     ("failures", "given", "requests", "error"),
     [
@@ -264,18 +244,18 @@ def test_the_latest_calls_are_remembered_and_all_recorded(monkeypatch: pytest.Mo
     assert base_lm.GLOBAL_HISTORY[-1] is lm.history[-1]
 
 
-class WaitsThenHangs(ScriptedEngine):
+class WaitsThenHangs:
     """Waits for its turn for longer than a call may take, and then hangs."""
 
-    def complete(self, request: Any) -> Any:
+    async def complete(self, request: Any) -> Any:
         with out_of_the_deadline():
-            time.sleep(2 * TIMEOUT)
-        time.sleep(10 * TIMEOUT)
-        return super().complete(request)
+            await asyncio.sleep(2 * TIMEOUT)
+        await asyncio.sleep(10 * TIMEOUT)
 
 
 def test_a_deadline_begins_when_the_wait_for_a_turn_ends() -> None:
-    lm = BoundedLM("scripted/one", timeout=TIMEOUT, engine=WaitsThenHangs(str), cache=False, num_retries=0)
+    engines = {"engine": ScriptedEngine(str), "async_engine": WaitsThenHangs()}
+    lm = BoundedLM("scripted/one", timeout=TIMEOUT, cache=False, num_retries=0, **engines)
     started = time.monotonic()
     with pytest.raises(CallTimeoutError):
         lm("hi")

@@ -1,9 +1,11 @@
 """Replies are recorded over HTTP and replayed: the same text, usage and stream, and nothing is asked twice."""
 
 import asyncio
+import gc
 import gzip
 import json
 import re
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -74,7 +76,10 @@ def test_what_was_recorded_is_replayed_and_never_asked_again(ask: Ask, server: S
     assert len(server.requests) == 2
     assert server.requests[0]["temperature"] == 0.7
     del lm
-    assert not path.with_name(f"{path.name}.new").exists(), "packed when the language model is gone"
+    end = time.monotonic() + 10
+    while path.with_name(f"{path.name}.new").exists():  # packed when the language model is gone
+        assert time.monotonic() < end
+        gc.collect()
     replay = polyqa.recorded(path)
     with recording(replay) as second:
         assert [ask(replay, "one"), ask(replay, "two"), ask(replay, "one")] == replies
@@ -116,9 +121,9 @@ def test_at_temperature_0_there_is_one_reply(server: Server, path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "change", "told"),
     [
-        ("What is up?\nAnswer:", {}, r"message 1 \(user\), character 3: recorded 'When is it\?', asked 'What is"),
-        ("When is it?", {"temperature": 0.5}, r"settings: temperature \(recorded 0\.3, asked 0\.5\)"),
-        ("When is it?", {"rollout_id": 3}, r"settings: rollout_id \(recorded None, asked 3\)"),
+        ("What is up?\nAnswer:", {}, r"recorded 'user: When is it\?.*', asked 'user: What is"),
+        ("When is it?", {"temperature": 0.5}, r"recorded '.*\\ntemperature: 0\.3', asked '.*\\ntemperature: 0\.5'"),
+        ("When is it?", {"rollout_id": 3}, r"recorded '.*', asked '.*\\nrollout_id: 3\\n"),
     ],
 )
 def test_what_is_not_recorded_is_said(

@@ -137,6 +137,27 @@ def test_words_in_a_name_or_message_do_not_choose_what_is_said(name: str) -> Non
     assert "key variable" not in text
 
 
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (
+            # Of https://generativelanguage.googleapis.com/v1beta/openai
+            '[{"error": {"code": 400, "message": "User location is not supported.", "status": "FAILED_PRECONDITION"}}]',
+            ("the server refused the request", "User location is not supported."),
+        ),
+        (
+            '{"error": {"message": "Unable to access model m", "code": "model_not_available"}}',  # of Together
+            ("no such model", "Unable to access model m", "Is the model's name right"),
+        ),
+    ],
+)
+def test_what_a_server_says_is_found_where_it_says_it(body: str, says: tuple[str, ...]) -> None:
+    head = f"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    with serve_bytes(lambda: [(head + body).encode()]) as base:
+        text, _ = explain(_raised(model("openai/m", base)))
+    assert not [part for part in says if part not in text], text
+
+
 @pytest.mark.parametrize("body", [b"<html><body>It works!</body></html>", b'{"id": "chatcmpl-1", "choices": ['])
 def test_a_page_or_half_a_reply_is_told_in_one_line_with_what_to_do(body: bytes) -> None:
     with serve_bytes(lambda: [b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body]) as base:

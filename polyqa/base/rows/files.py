@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from polyqa.base.errors import PolyqaError
 from polyqa.base.files import visible_files
 
 from .memory import rows_of_json
@@ -21,7 +20,6 @@ _LINES = (".jsonl", ".ndjson")
 _AROUND = 100
 _SHARD = re.compile(r"-\d{5}-of-\d{5}\b.*")
 _BEIR = ("corpus", "queries", "qrels")
-_QRELS = ("query-id", "iteration", "corpus-id", "score")  # of TREC, without a header
 
 
 def format_of(path: Path) -> str:
@@ -70,7 +68,7 @@ def read_rows(path: Path, shape: Shape, split: str | None = None) -> Iterator[Re
     path
         ``.jsonl``, ``.ndjson``: a row a line, blank lines are passed over. ``.json``: see `rows_of_json`; or a row a
         line. ``.csv``, ``.tsv``: see `read_table`. ``.parquet``, ``.arrow``. A folder of such files, or one that
-        `datasets` saved (``save_to_disk``), or one of BEIR, of which ``split`` names the qrels.
+        `datasets` saved (``save_to_disk``), or one of BEIR: its corpus or its queries.
     shape
         What the rows look like.
     split
@@ -204,12 +202,8 @@ def _saved(path: Path, shape: Shape, split: str | None) -> Iterator[Record]:
 
 
 def _folder(path: Path, shape: Shape, split: str | None) -> Iterator[Record]:
-    files = _files_of(path)
-    parts = {part: [file for file in files if _part(file, path) == part] for part in _BEIR}
-    if parts[shape.part]:
-        yield from _beir(path, shape, split, parts)
-        return
-    files = [file for file in files if _part(file, path) is None]
+    parts = [(file, _part(file, path)) for file in _files_of(path)]
+    files = [file for file, part in parts if part == shape.part] or [file for file, part in parts if part is None]
     if not files:
         documents = "; documents are read by polyqa.documents.Documents" * (shape.what == "passages")
         read = f"they are read from {', '.join(SUFFIXES)} (or .gz)"
@@ -243,28 +237,3 @@ def _part(file: Path, folder: Path) -> str | None:
     """Return which part of a folder of BEIR a file is: one of its name, or in a subfolder of its name."""
     names = [*file.relative_to(folder).parts[:-1], _split_name(file)]
     return next((name.lower() for name in names if name.lower() in _BEIR), None)
-
-
-def _beir(path: Path, shape: Shape, split: str | None, parts: dict[str, list[Path]]) -> Iterator[Record]:
-    """Yield the corpus, or those of the queries that are in the qrels of the split."""
-    judged: set[str] | None = None
-    qrels = {_split_name(file): file for file in parts["qrels"]}
-    if shape.part == "queries" and qrels:
-        if split is None and len(qrels) == 1:
-            split = next(iter(qrels))
-        if split not in qrels:
-            raise no_split(path, split, qrels)
-        judged = {str(row["query-id"]) for row in _qrels(qrels[split])}
-    for file in parts[shape.part]:
-        for record in _file(file, shape, None):
-            row = record.value if isinstance(record.value, dict) else {}
-            if judged is None or str(row.get("_id", row.get("id"))) in judged:
-                yield record
-
-
-def _qrels(file: Path) -> Iterator[dict[str, Any]]:
-    shape = Shape("qrels", frozenset({"query-id"}), lambda _: _QRELS, "qrels")
-    for record in _file(file, shape, None):
-        if not isinstance(record.value, dict) or "query-id" not in record.value:
-            raise PolyqaError(f"{record.where}: no query-id; qrels name query-id, corpus-id and score.")
-        yield record.value

@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import wait
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, replace
 from functools import lru_cache
@@ -24,10 +23,10 @@ from dspy.lm15 import (
 )
 
 from polyqa.base.copies import Shared
-from polyqa.base.needed import NotNeededError
+from polyqa.base.event_loops import in_shared_loop
 from polyqa.base.threads import in_a_daemon
-from polyqa.lm.client import BoundedLM, CallTimeoutError, given_up, out_of_the_deadline
-from polyqa.lm.errors import AsyncErrorReader
+from polyqa.lm.client import BoundedLM, CallTimeoutError, out_of_the_deadline
+from polyqa.lm.errors import ErrorReader
 from polyqa.lm.recorded import attempt_number, wanted_rollout
 from polyqa.lm.recorder import messages_of
 
@@ -48,20 +47,10 @@ class LocalEngine(Shared):
         self.server = LocalServer(path, name, settings)
         self.awaited = AsyncLocalEngine(self)
         self.free = threading.BoundedSemaphore(settings.slots)
-        # A thread that reads from a socket cannot be stopped, a task can: all calls are made in event loops.
-        self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="polyqa-local", daemon=True).start()
 
     def complete(self, request: Request) -> Response:
         """Return the reply to a request."""
-        reply = asyncio.run_coroutine_threadsafe(self.awaited.complete(request), self._loop)
-        try:
-            while not wait([reply], _LOOK).done:
-                if given_up():
-                    raise NotNeededError("the call was given up")
-            return reply.result()
-        finally:
-            reply.cancel()
+        return in_shared_loop(self.awaited.complete(request))
 
     def stream(self, request: Request) -> Iterator[Any]:
         """Yield the events of a whole reply: `LocalLM` takes those of `awaited`, which come as it is written."""
@@ -133,7 +122,7 @@ class AsyncLocalEngine(Shared):
             # A call's own deadline ends it: a prompt may be read for minutes before the first byte comes. Nothing goes
             # through a proxy that the environment names.
             waits = dict.fromkeys(("read_timeout", "write_timeout", "pool_timeout"), _FOREVER)
-            reader = AsyncErrorReader(transport(trust_env=False, **waits))
+            reader = ErrorReader(transport(trust_env=False, **waits))
             clients[address] = AsyncOpenAIChatLM(key, reader, f"{address}/v1")
         return clients[address]
 
@@ -210,25 +199,17 @@ class LocalLM(BoundedLM):
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """See `BoundedLM`."""
         prompt, kwargs = self._seeded(prompt, kwargs)
-        try:
-            return super().__call__(prompt, messages=messages, **kwargs)
-        except CallTimeoutError as error:
-            if self.server.end_if_hung():
-                raise self._hung() from error
-            raise
+        return super().__call__(prompt, messages=messages, **kwargs)
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """See `BoundedLM`."""
         prompt, kwargs = self._seeded(prompt, kwargs)
-        try:
-            return await super().acall(prompt, messages=messages, **kwargs)
-        except CallTimeoutError as error:
-            if await asyncio.to_thread(self.server.end_if_hung):
-                raise self._hung() from error
-            raise
+        return await super().acall(prompt, messages=messages, **kwargs)
 
-    def _hung(self) -> CallTimeoutError:
-        return CallTimeoutError(f"{self.model} hung and was ended. It is started again at the next call.")
+    async def _too_long(self) -> CallTimeoutError:
+        if await asyncio.to_thread(self.server.end_if_hung):
+            return CallTimeoutError(f"{self.model} hung and was ended. It is started again at the next call.")
+        return await super()._too_long()
 
     def _seeded(self, prompt: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Return a call with its seed, where something is drawn; another seed that a call gives is taken as it is."""

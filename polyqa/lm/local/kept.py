@@ -11,9 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from polyqa.base.files import write_atomically
+from polyqa.base.text import in_common
 from polyqa.models.gguf import kept_files, kept_folder
-
-from .slots import in_common
 
 _WORTH = 400  # characters, some 100 tokens: to read them takes seconds, to restore what was read milliseconds
 _EARLIER = 32  # prompts of which is known how they began

@@ -1,7 +1,8 @@
 """Which slot of llama.cpp's server a call gets: that which has read most of its prompt."""
 
 import threading
-from os.path import commonprefix
+
+from polyqa.base.text import in_common
 
 
 class Slots:
@@ -48,8 +49,3 @@ class Slots:
         with self._lock:
             if slot < len(self.read):
                 self._free.append(slot)
-
-
-def in_common(one: str, other: str) -> int:
-    """Return how many characters two prompts begin with alike."""
-    return len(commonprefix([one, other]))  # noqa: RUF071 - texts

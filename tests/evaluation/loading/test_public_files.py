@@ -1,7 +1,6 @@
 """Questions of public data sets, in the shapes in which they are published."""
 
 import gzip
-import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,6 @@ from refusals import told
 
 from polyqa.batch.asked import read_asked
 from polyqa.evaluation.loading import load_questions, read_questions
-from polyqa.question_sets import Questions
 
 # Name of the file, what it holds, how it is read, then id, question, and the aliases of each answer.
 PUBLIC: dict[str, tuple[str, str, str, list[tuple[str, str, list[tuple[str, ...]]]]]] = {
@@ -140,24 +138,13 @@ def test_public_files_as_they_are(name: str, tmp_path: Path) -> None:
     assert asked.keys() - loaded.left_out == {id for id, *_ in expected}
 
 
-@pytest.fixture
-def beir(tmp_path: Path) -> Path:
+def test_of_a_folder_of_beir_the_queries_are_asked(tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
     (tmp_path / "corpus.jsonl").write_text('{"_id": "d", "title": "T", "text": "t"}\n')
-    (tmp_path / "queries.jsonl").write_text(
-        "".join(json.dumps({"_id": f"q{n}", "text": f"who {n}?", "metadata": {}}) + "\n" for n in range(3))
-    )
-    (tmp_path / "qrels" / "dev.tsv").write_text("query-id\tcorpus-id\tscore\nq0\td\t1\nq2\td\t1\n")
-    (tmp_path / "qrels" / "test.tsv").write_text("q1\t0\td\t1\n")  # as TREC has them
-    return tmp_path
-
-
-def test_of_a_folder_of_beir_the_queries_of_a_split_are_asked(beir: Path) -> None:
-    assert [one.id for one in read_asked(f"{beir}@dev")] == ["q0", "q2"]
-    assert [(one.id, one.question) for one in read_asked(Questions(beir, split="test"))] == [("q1", "who 1?")]
-    assert [one.id for one in read_asked(beir / "queries.jsonl")] == ["q0", "q1", "q2"]
-    assert f"name a split; there are dev, test (--split NAME, or {beir}@NAME)" in told(read_asked, beir)
-    assert "there is a question, and no answer to score against" in told(load_questions, f"{beir}@dev")
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q0", "text": "who?", "metadata": {}}\n')
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq0\td\t1\n")
+    assert [(one.id, one.question) for one in read_asked(tmp_path)] == [("q0", "who?")]
+    assert "there is a question, and no answer to score against" in told(load_questions, str(tmp_path))
 
 
 def test_splits_of_folders(tmp_path: Path) -> None:
