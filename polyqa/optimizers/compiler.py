@@ -36,7 +36,7 @@ from .clauses import search_clauses
 from .copied import Copied, copied_text
 from .dspy_trials import Noticed, candidate_trials, compilation_trials
 from .examples import PlainMetric
-from .labels import label_demos
+from .labels import NO_DEMOS, label_demos
 from .plan import Plan, check_plan, check_recipe, check_teacher
 from .pool import Demo, bootstrap_pool
 from .teleprompters import run_teleprompter
@@ -195,7 +195,7 @@ def _step(program: dspy.Module, plan: Plan) -> tuple[dspy.Module, list[Trial]]:
         case "labels":
             labelled = label_demos(program, plan.trainset)
             if not any(map(labelled.get, plan.recipe.predictors or labelled)):
-                warnings.warn(_NO_DEMOS, stacklevel=2)
+                warnings.warn(NO_DEMOS, stacklevel=2)
             return _show(program, labelled, plan), []
         case "own-runs":
             pools = bootstrap_pool(
@@ -213,13 +213,6 @@ def _step(program: dspy.Module, plan: Plan) -> tuple[dspy.Module, list[Trial]]:
             with dspy.context(lm=plan.lm, callbacks=[*(dspy.settings.callbacks or ()), noticed]):
                 made = run_teleprompter(program, plan, [noticed])
             return made, candidate_trials(program, made, plan, noticed)
-
-
-_NO_DEMOS = (
-    "The labels give the program no demos, and the recipe changes nothing: they are made for calls whose fields polyqa "
-    "knows, from the passages of a method retrieve(question), or from the training questions' long answers. Take "
-    "bootstrap-few-shot, which takes demos from runs."
-)
 
 
 # Not Tree of Clarifications' and Self-RAG's judgements: theirs are of one passage.

@@ -90,7 +90,7 @@ class Plan:
         """Take examples for questions, a function for a metric, and the name of a recipe."""
         if self.threads < 1:
             raise PolyqaError(f"threads is at least 1, not {self.threads}.")
-        examples = {}
+        examples: dict[Any, Any] = {}
         for name in ("trainset", "devset", "testset"):
             items = list(getattr(self, name))
             questions = [as_question(item, f"{name.removesuffix('set')}-{at}") for at, item in enumerate(items)]

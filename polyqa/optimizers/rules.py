@@ -1,6 +1,7 @@
 """Rules that labelled examples follow: a language model writes several lists of them, and the best one on dev stays."""
 
 import random
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -10,7 +11,7 @@ from dspy.utils.exceptions import AdapterParseError
 
 from polyqa.replies.text import parse_lines
 
-from .labels import Demo
+from .labels import NO_DEMOS, Demo
 from .recipes import Recipe
 
 CANDIDATES, RULES = 10, 10
@@ -51,12 +52,15 @@ def search_rules(
     recipe
         Its ``settings``: ``num_candidates`` lists are written, of ``num_rules`` rules at most.
     labelled
-        Examples for the predictors, by name; one without any keeps its instructions.
+        Examples for the predictors, by name; one without any keeps its instructions, and there is a warning if all do.
     writer
         The language model that writes the rules.
     evaluate
         Scores a candidate.
     """
+    if not any(labelled.values()):
+        warnings.warn(NO_DEMOS, stacklevel=2)
+        return program
     draw, write, most = random.Random(seed), dspy.Predict(WriteRules), recipe.number("num_rules", RULES)
     tried: list[dict[str, Any]] = []
     for _ in range(recipe.number("num_candidates", CANDIDATES)):

@@ -168,10 +168,11 @@ def test_labels_that_fill_nothing_are_told_of_a_program_that_retrieves_in_its_ow
             self.retrieve = dspy.Retrieve(k=1)
             self.answer = dspy.ChainOfThought("question -> answer")
 
-    with dspy.context(lm=scripted_lm(ScriptedEngine(lambda prompt: {"reasoning": "So.", **reply(prompt)}))):
-        plan = Plan.of(EXAMPLES[:3], EXAMPLES[3:], lambda gold, pred, trace=None: 1.0, recipe="labeled-few-shot")
+    for name in ("labeled-few-shot", "infer-rules"):
+        plan = planned(name, tell=lambda prompt: {"reasoning": "So.", **reply(prompt)})
         with pytest.warns(UserWarning, match="The labels give the program no demos"):
-            compile(Own(), plan, tmp_path / "work")
+            made = compile(Own(), plan, tmp_path / name)
+        assert len(made.trials) == 2, "nothing was tried"
 
 
 @pytest.mark.parametrize("value", [55, -0.1, float("nan")])

@@ -28,6 +28,11 @@ from .shown import Demo, Held, Shown, cut, first_empty, held_readings
 
 Maker: TypeAlias = Callable[[Question, Shown], list[Demo]]
 """Makes the demos of a predictor; one that does not say what is asked asks the training question itself."""
+NO_DEMOS = (
+    "The labels give the program no demos, and the recipe changes nothing: they are made for calls whose fields polyqa "
+    "knows, from the passages of a method retrieve(question), or from the training questions' long answers. Take "
+    "bootstrap-few-shot, which takes demos from runs."
+)
 _MAKERS: dict[type[dspy.Signature], Maker] = {}
 _FROM_MEMORY: dict[type[dspy.Signature], Maker] = {}
 
