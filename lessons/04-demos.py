@@ -1,13 +1,5 @@
 # ---
 # jupyter:
-#   jupytext:
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
 #   polyqa:
 #     title: Demos, fixed, nearest and bootstrapped
 #     minutes: 40

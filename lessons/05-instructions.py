@@ -1,13 +1,5 @@
 # ---
 # jupyter:
-#   jupytext:
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
 #   polyqa:
 #     title: Instructions, written by search
 #     minutes: 35
@@ -137,10 +129,7 @@ metric = AnswerMetric(Reader(), measure="f1_answer")
 # To be quick this run makes one round on very few questions.
 
 # %%
-from pathlib import Path
-
 from polyqa.optimizers import Plan, compile, recipe
-from polyqa.optimizers.trials import read_trials
 
 dspy.disable_logging()  # DSPy reports every score
 quick = recipe("clauses")
@@ -148,8 +137,7 @@ quick = quick.model_copy(update={"settings": {**quick.settings, "rounds": 1, "st
 plan = Plan(trainset=SETS["train"], devset=SETS["dev"], recipe=quick, metric=metric, lm=lm, threads=1, seed=0)
 made = compile(rac, plan, "work")
 
-(file,) = Path("work").rglob("*.trials.json")
-trials = read_trials(file)
+trials = made.trials[1:-1]  # without the first and the last program, which are scored on dev
 for trial in trials:
     points = "   –" if trial.score is None else f"{100 * trial.score:4.0f}"
     print(f"{'*' if trial.kept else ' '} {points} on {trial.n:2}  {trial.label:28} {trial.note}")

@@ -28,10 +28,9 @@ from polyqa.evaluation.statistics import estimate
 from polyqa.extractive import MODEL_NAME
 from polyqa.lm.adapter import adapter_name
 from polyqa.lm.assigned import names_of, own_lms, sampling
-from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric, Measure
 from polyqa.models import EMBEDDED_ENCODER
-from polyqa.optimizers.calls import kept_calls, remove_work
+from polyqa.optimizers.calls import remove_work
 from polyqa.optimizers.compiler import Compiled, compile_program
 from polyqa.optimizers.plan import Plan, check_measurable, check_plan, check_recipe, check_teacher, check_writer
 from polyqa.optimizers.recipes import Recipe
@@ -42,7 +41,6 @@ from polyqa.reports.compilation import compilation_report
 from polyqa.reports.readme import artifact_readme
 
 from .costing import Estimate, cost
-from .evaluating import evaluate
 from .language_models import LOCAL, Models, default_threads, ready_reader, shared_reader
 from .loading import DEFAULT_PROGRAM
 from .question_sets import Sets
@@ -109,20 +107,21 @@ class Teacher:
 
 @dataclass(frozen=True)
 class Made:
-    """A saved artifact: its folder, its card, and the compiled program with its runs.
-
-    ``test_runs`` are those of the uncompiled and the compiled program on test, if test questions were given.
-    """
+    """A saved artifact: its folder, its card, and the compiled program with its runs."""
 
     path: Path
     card: Card
     compiled: Compiled
-    test_runs: tuple[Run, Run] | None = None
+
+    @property
+    def test_runs(self) -> tuple[Run, Run] | None:
+        """Those of the uncompiled and the compiled program on test, if test questions were given."""
+        return self.compiled.test_runs
 
     @property
     def failed(self) -> int:
         """How many questions failed in its runs; the same command asks them again."""
-        return sum(run.failed for run in (self.compiled.before, self.compiled.after, *(self.test_runs or ())))
+        return sum(run.failed for run in self.compiled.runs)
 
 
 def compile(
@@ -173,7 +172,6 @@ def compile(
     with job("compile", out.name, trace=False) as results:
         loading_settings, program_settings = _checked_settings(program, settings)
         data = sets.by_name()
-        test = data["test"].asked if "test" in data else []
         plan = make_plan(recipe, Sets(**data), models, measure=measure, seed=budget.seed, threads=budget.threads)
         student = loading.load(program, **{"helper_lm": models.helping(), **settings})
         check_recipe(plan.recipe, student)
@@ -181,11 +179,10 @@ def compile(
         loading.warm_up(student, plan.lm)
         ready_reader(models.reader)
         work = out / ".work"
-        if not budget.confirm(expected_cost(student, plan, 2 * len(test))):
+        if not budget.confirm(expected_cost(student, plan)):
             return None
-        with kept_calls(work, budget.max_calls):
-            compiled = compile_program(student, plan, work)
-            test_runs = _test_runs(student, compiled.program, test, plan, models, work) if test else None
+        compiled = compile_program(student, plan, work, max_calls=budget.max_calls)
+        test_runs = compiled.test_runs
         cards = {
             name: DataCard(
                 source=own.described[:MOST_NAME], n=len(own.asked), fingerprint=questions_fingerprint(own.asked)
@@ -208,13 +205,13 @@ def compile(
             teacher_lm=str(plan.teacher_lm.model) if plan.teacher_lm is not None else None,
         )
         readme = artifact_readme(card, dump_program(compiled.program), out)
-        report = compilation_report(card, student, compiled, test_runs)
+        report = compilation_report(card, student, compiled)
         scores = QuestionScores(
             dev=_scores(compiled.before, compiled.after, measure),
             test=_scores(*test_runs, measure) if test_runs else None,
         )
         place = save_artifact(compiled.program, card, out, readme, report, scores.to_text())
-        made = Made(place, card, compiled, test_runs)
+        made = Made(place, card, compiled)
         parameters = card.model_dump(mode="json", exclude={"signatures", "dev_gain", "test_gain", "spent"})
         results.add(parameters=parameters, figures=_figures(card), files=made.path)
         if not made.failed:
@@ -268,15 +265,6 @@ def _taught(plan: Plan, student: dspy.Module, teacher: Teacher, models: Models, 
     return plan
 
 
-def _test_runs(
-    student: dspy.Module, compiled: dspy.Module, test: list[Question], plan: Plan, models: Models, work: Path
-) -> tuple[Run, Run]:
-    scoring = Models(lm=plan.lm, reader=models.reader, judge=None)
-    before = evaluate(student, test, models=scoring, folder=work / "test-before", threads=plan.threads)
-    after = evaluate(compiled, test, models=scoring, folder=work / "test-after", threads=plan.threads)
-    return before, after
-
-
 def _card(student: dspy.Module, plan: Plan, compiled: Compiled, data: dict[str, DataCard], **more: Any) -> Card:
     opened = loading.index_of(student)
     measure = plan.metric.measure
@@ -324,6 +312,7 @@ def make_plan(
     plan = Plan(
         trainset=data["train"],
         devset=data["dev"],
+        testset=data.get("test", ()),
         recipe=chosen,
         metric=AnswerMetric(shared_reader(models.reader), measure=measure, threshold=chosen.threshold),
         lm=lm,
@@ -331,7 +320,7 @@ def make_plan(
         seed=seed,
         threads=default_threads(lm) if threads is None else threads,
     )
-    check_plan(plan, data.get("test", ()))
+    check_plan(plan)
     return plan
 
 
@@ -358,15 +347,15 @@ def chosen_recipe(recipe: str | Recipe, writer: dspy.LM) -> Recipe:
     return chosen
 
 
-def expected_cost(program: dspy.Module, plan: Plan, further_runs: int = 0) -> Estimate:
-    """Return what compiling is expected to take: the runs on dev before and after, and those on train for demos.
+def expected_cost(program: dspy.Module, plan: Plan) -> Estimate:
+    """Return what compiling is expected to take: the runs on dev and test before and after, those on train for demos.
 
     Each is taken to be like a run on the training question with the most readings. How often DSPy's optimizers and a
     search over clauses run the program depends on what they find, and is left to ``max_calls``. Which demos there will
     be, and how long they make prompts, is not known either.
     """
     richest = max(plan.trainset, key=lambda question: len(question.readings))
-    own, taught = 2 * len(plan.devset) + further_runs, plan.recipe.runs(len(plan.trainset))
+    own, taught = 2 * (len(plan.devset) + len(plan.testset)), plan.recipe.runs(len(plan.trainset))
     each = cost(program, question=richest.question, lm=str(plan.lm.model))
     parts = [(own + taught, each)]
     if taught and (plan.teacher or plan.teacher_lm):

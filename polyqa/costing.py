@@ -33,9 +33,9 @@ class Spread(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, figures: Sequence[float]) -> "Spread":
-        """Return the spread of some figures; there is at least one."""
-        return cls(fmean(figures), min(figures), max(figures))
+    def of(cls, figures: Sequence[Any]) -> Any:
+        """Return the spread of some figures, of which there is at least one; ``None`` if one is not known."""
+        return None if None in figures else cls(fmean(figures), min(figures), max(figures))
 
 
 class StepCost(NamedTuple):
@@ -50,6 +50,9 @@ class StepCost(NamedTuple):
     input_tokens: float
     output_tokens: float
     dollars: float | None
+
+
+_FIGURES = ("calls", "input_tokens", "output_tokens", "dollars")
 
 
 @dataclass(frozen=True)
@@ -188,13 +191,10 @@ def cost(
         tokenizer=counting.name,
         source="your question" if question is not None else asked.described,
         questions=texts,
-        calls=Spread.of([len(one) for one in taken]),
-        input_tokens=Spread.of([sum(call.input_tokens for call in one) for one in taken]),
-        output_tokens=Spread.of([sum(call.output_tokens for call in one) for one in taken]),
-        dollars=_spread_of_dollars(taken),
         depth=limits and limits.depth,
         most_calls=limits and limits.calls,
         steps=_steps([call for one in taken for call in one], len(texts)),
+        **{name: Spread.of([_sum(one, name) for one in taken]) for name in _FIGURES},
     )
 
 
@@ -224,13 +224,10 @@ def _taken(call: Call, lm: str | None, counting: Tokenizer) -> StepCost:
     return StepCost(call.predictor, lm, 1, input_tokens, output_tokens, dollars)
 
 
-def _spread_of_dollars(taken: Sequence[Sequence[StepCost]]) -> Spread | None:
-    sums = [_sum_if_known([call.dollars for call in one]) for one in taken]
-    return None if None in sums else Spread.of([one or 0.0 for one in sums])
-
-
-def _sum_if_known(dollars: Sequence[float | None]) -> float | None:
-    return None if None in dollars else sum(one or 0.0 for one in dollars)
+def _sum(calls: Sequence[StepCost], name: str) -> Any:
+    """Return the sum of a figure; ``None`` if one is not known."""
+    figures = [getattr(call, name) for call in calls]
+    return None if None in figures else sum(figures)
 
 
 def _steps(calls: Sequence[StepCost], questions: int) -> list[StepCost]:
@@ -240,15 +237,6 @@ def _steps(calls: Sequence[StepCost], questions: int) -> list[StepCost]:
         by_step.setdefault((call.step, call.lm), []).append(call)
     steps = []
     for (step, lm), same in by_step.items():
-        dollars = _sum_if_known([call.dollars for call in same])
-        steps.append(
-            StepCost(
-                step,
-                lm,
-                len(same) / questions,
-                sum(call.input_tokens for call in same) / questions,
-                sum(call.output_tokens for call in same) / questions,
-                None if dollars is None else dollars / questions,
-            )
-        )
+        sums = {name: _sum(same, name) for name in _FIGURES}
+        steps.append(StepCost(step, lm, **{name: sums[name] and sums[name] / questions for name in _FIGURES}))
     return steps

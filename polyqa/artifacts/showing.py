@@ -14,10 +14,10 @@ def gain_texts(gain: Gain) -> tuple[str, str, str, str]:
 def artifact_facts(card: Card) -> dict[str, str]:
     """Return what was compiled from what, how and when, by names."""
     given = card.settings | ({"reranker": card.reranker} if card.reranker else {})
-    index = card.index
+    index, spent = card.index, card.spent
     where = f", where {index.condition}" if index and index.condition else ""
     lms = {"": card.lm, "helper ": card.helper_lm, "instructions by ": card.prompt_lm, "demos by ": card.teacher_lm}
-    by = f", demos by {card.teacher:.80}" if card.teacher else ""
+    by = f", demos by {card.teacher}" if card.teacher else ""
     return {
         "program": f"{card.program} ({', '.join(f'{name}={value}' for name, value in given.items()) or 'defaults'})",
         "recipe": f"{card.recipe.get('name')}: {card.recipe.get('summary') or card.recipe.get('optimizer')}{by}",
@@ -26,5 +26,8 @@ def artifact_facts(card: Card) -> dict[str, str]:
         "train": f"{card.train.source}, {card.train.n} questions",
         "dev": f"{card.dev.source}, {card.dev.n} questions" if card.dev else "none",
         "index": f"{index.name} ({index.passages:,} passages, {index.fingerprint}){where}" if index else "none",
+        "encoder that finds demos": card.encoder,
+        "spent": f"{spent.calls:,} calls, {spent.input_tokens:,} + {spent.output_tokens:,} tokens, "
+        f"{spent.seconds:,.0f} s",
         "made": f"{card.date}, polyqa {card.versions.get('polyqa', '?')}, DSPy {card.versions.get('dspy', '?')}",
     }

@@ -81,4 +81,4 @@ def adapt_command(
     say(f"index {done.index.name}; saved in {done.made.path}; all questions in {done.made.path / REPORT}", err=True)
     say(f"ask it: {ask_command(done)}", err=True)
     made = done.made
-    end_with_failures(made.compiled.before, made.compiled.after, *(made.test_runs or ()))
+    end_with_failures(*made.compiled.runs)

@@ -118,4 +118,4 @@ def _report(made: "Made") -> None:
         count = counted(len(made.compiled.copied), "passage")
         say(f"copied from training questions: {count}, such as “{one.words:.120}” in the {one.where}", err=True)
     say(f"saved in {made.path}; {made.path / REPORT} shows what was tried", err=True)
-    end_with_failures(made.compiled.before, made.compiled.after, *(made.test_runs or ()))
+    end_with_failures(*made.compiled.runs)

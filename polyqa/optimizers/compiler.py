@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from polyqa.evaluation.comparison import Comparison, compare_runs
 from polyqa.evaluation.identity import RunIdentity
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.runner import answer_one, run_answers
-from polyqa.evaluation.runs import Run
+from polyqa.evaluation.runs import Run, read_identity
 from polyqa.evaluation.scoring import Scorer
 from polyqa.lm.assigned import describe_lm, with_cache
 from polyqa.lm.recorder import counting
@@ -33,9 +34,9 @@ from polyqa.signatures.lookup import find_by_fields
 from .calls import CallCounter, Meter, kept_calls
 from .clauses import search_clauses
 from .copied import Copied, copied_text
-from .dspy_trials import SUFFIX, Moments, compilation_trials, step_files, write_candidates
+from .dspy_trials import Noticed, candidate_trials, compilation_trials
 from .examples import PlainMetric
-from .labels import label_demos
+from .labels import NO_DEMOS, label_demos
 from .plan import Plan, check_plan, check_recipe, check_teacher
 from .pool import Demo, bootstrap_pool
 from .teleprompters import run_teleprompter
@@ -52,10 +53,12 @@ class Compiled:
         Ready to be called.
     before, after
         The runs of the uncompiled and the compiled program on dev.
+    test_runs
+        Those on test, if the plan has test questions.
     comparison
         ``after`` against ``before``.
     spent
-        Calls, tokens and seconds of compiling and of the two runs.
+        Calls, tokens and seconds of compiling and of the two runs on dev.
     trials
         What was tried: the program as it was first, the compiled one last, both with their scores on dev.
     copied
@@ -69,10 +72,16 @@ class Compiled:
     spent: Spent
     trials: list[Trial]
     copied: Sequence[Copied] = ()
+    test_runs: tuple[Run, Run] | None = None
+
+    @property
+    def runs(self) -> list[Run]:
+        """All of them."""
+        return [self.before, self.after, *(self.test_runs or ())]
 
 
 def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_calls: int | None = None) -> Compiled:
-    """Compile a program and score it on dev, before and after.
+    """Compile a program and score it on dev, and on test if there is one, before and after.
 
     Parameters
     ----------
@@ -91,7 +100,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     Raises
     ------
     PolyqaError
-        If a question is in both sets, or has no reference answer that the measure needs; if the recipe needs a
+        If a question is in two sets, or has no reference answer that the measure needs; if the recipe needs a
         language model that writes and there is none, or does not fit the program; if ``work`` is of another
         compilation, or ``max_calls`` is reached.
     """
@@ -110,23 +119,24 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     )
     program = with_cache(program, True)
     meter = Meter(work / "spent.json")
-    with kept_calls(work, max_calls) as calls, counting(meter):
-        try:
-            at_start = Moments(work, calls).reach("start")  # `adapt` has made questions before, with calls
-            before = _score(program, plan, work / "before")
-            at_first = Moments(work, calls).reach("before")
-            compiled = _compile(program.deepcopy(), plan, work, calls)
-            after = _score(compiled, plan, work / "after")
-            at_last = Moments(work, calls).reach("after")
-        finally:
-            meter.write()
+    test_runs = None
+    with kept_calls(work, max_calls) as calls:
+        with counting(meter):
+            try:
+                before = _score(program, plan, work / "before")
+                compiled, tried = _compile(program.deepcopy(), plan, calls)
+                after = _score(compiled, plan, work / "after")
+            finally:
+                meter.write()
+        if plan.testset:
+            test_runs = (_score(program, plan, work / "test-before"), _score(compiled, plan, work / "test-after"))
     compared = compare_runs(before, after, headline=plan.column)
     # The second run finds in memory what the first one encoded and read: their seconds say nothing.
     metrics = {name: difference for name, difference in compared.metrics.items() if name != "seconds"}
     comparison = replace(compared, metrics=metrics)
-    trials = compilation_trials(plan, work, (before, after), compiled, (at_start, at_first, at_last))
+    trials = compilation_trials(tried, (before, after), plan.column, compiled)
     copied = copied_text(program, compiled, plan.trainset, after.records)
-    return Compiled(compiled, before, after, comparison, meter.spent, trials, copied)
+    return Compiled(compiled, before, after, comparison, meter.spent, trials, copied, test_runs)
 
 
 def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
@@ -161,55 +171,48 @@ def check_work(path: Path, settings: dict[str, Any], what: str) -> None:
         raise PolyqaError(f"{path.parent} is of another {what}: {changed}. Remove it, or choose another folder.")
 
 
-def _compile(program: dspy.Module, plan: Plan, work: Path, calls: CallCounter) -> dspy.Module:
-    """Run the steps of a recipe that were not finished before the compilation was stopped."""
-    for step, done in step_files(plan.recipe, work):
-        if not done.exists():
-            moments = Moments(work, calls, done.stem)
-            with dspy.context(callbacks=[*(dspy.settings.callbacks or ()), moments]):
-                made = _step(program, replace(plan, recipe=step), done, calls, moments)
-            if isinstance(plan.metric, PlainMetric):
-                plan.metric.check()
-            write_candidates(program, made, replace(plan, recipe=step), done, moments)
-            state = dump_program(made)
-            calls.check()  # a program that was made while calls were refused must not be taken for a finished step
-            write_atomically(done, json.dumps(state, ensure_ascii=False))
-        # What an optimizer leaves on a program beside its state, such as a score, is not there when it is resumed.
-        load_program(program, json.loads(done.read_text(encoding="utf-8")), str(done))
-        program._compiled = False  # by an earlier optimizer; else a module around it would not save it
-    return program
+def _compile(program: dspy.Module, plan: Plan, calls: CallCounter) -> tuple[dspy.Module, list[list[Trial]]]:
+    """Run the steps of a recipe; return the compiled program and what each step tried.
+
+    After a stop every step is run again, and asks nothing again: the replies are kept.
+    """
+    tried = []
+    for step in plan.recipe.parts:
+        made, trials = _step(program, replace(plan, recipe=step))
+        if isinstance(plan.metric, PlainMetric):
+            plan.metric.check()
+        calls.check()  # a program that was made while calls were refused must not be taken for what the step makes
+        tried.append(trials)
+        # What an optimizer leaves on a program beside its state, such as a score, is nothing that is saved.
+        load_program(program, dump_program(made), step.name)
+        program._compiled = False  # by an optimizer; else a module around it would not save it
+    return program, tried
 
 
-def _step(program: dspy.Module, plan: Plan, done: Path, calls: CallCounter, moments: Moments) -> dspy.Module:
-    """Return a program compiled by a recipe that is no chain; it may be the one that was given."""
+def _step(program: dspy.Module, plan: Plan) -> tuple[dspy.Module, list[Trial]]:
+    """Return a program compiled by a recipe that is no chain, maybe the one that was given, and what was tried."""
     match plan.recipe.optimizer:
         case "labels":
             labelled = label_demos(program, plan.trainset)
-            if not any(map(labelled.get, plan.recipe.predictors or shown_demos(program))):
-                warnings.warn(_NO_DEMOS, stacklevel=2)
-            return _show(program, labelled, plan)
+            if not any(map(labelled.get, plan.recipe.predictors or labelled)):
+                warnings.warn(NO_DEMOS, stacklevel=2)
+            return _show(program, labelled, plan), []
         case "own-runs":
             pools = bootstrap_pool(
                 plan.teacher or program,
                 plan.trainset,
                 lm=plan.teacher_lm or plan.lm,
                 metric=plan.metric_of_recipe(),
-                journal=done.with_suffix(".sqlite"),
                 threads=plan.threads,
             )
-            return _show(program, pools, plan)
+            return _show(program, pools, plan), []
         case "clauses":
-            return search_clauses(program, plan, done.with_suffix(SUFFIX), calls)
+            return search_clauses(program, plan)
         case _:
-            with dspy.context(lm=plan.lm):
-                return run_teleprompter(program, plan, done.with_suffix(""), [moments])
-
-
-_NO_DEMOS = (
-    "The labels give the program no demos, and the recipe changes nothing: they are made for calls whose fields polyqa "
-    "knows, from the passages of a method retrieve(question), or from the training questions' long answers. Take "
-    "bootstrap-few-shot, which takes demos from runs."
-)
+            noticed = Noticed()
+            with dspy.context(lm=plan.lm, callbacks=[*(dspy.settings.callbacks or ()), noticed]):
+                made = run_teleprompter(program, plan, [noticed])
+            return made, candidate_trials(program, made, plan, noticed)
 
 
 # Not Tree of Clarifications' and Self-RAG's judgements: theirs are of one passage.
@@ -274,16 +277,21 @@ def drawn_demos(pool: Sequence[Demo], shown: int, draw: random.Random, outputs: 
 
 
 def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:
+    """Run a program over the questions that the folder's name says, dev or test."""
+    name, questions = ("test", plan.testset) if folder.name.startswith("test") else ("dev", plan.devset)
     identity = RunIdentity.of(
         program,
         plan.lm,
         reader=plan.metric.reader.name,
-        questions=f"dev ({questions_fingerprint(plan.devset)})",
-        n=len(plan.devset),
+        questions=f"{name} ({questions_fingerprint(questions)})",
+        n=len(questions),
     )
+    earlier = read_identity(folder)
+    if earlier is not None and identity.changed_since(earlier):  # where a reply had failed, another program comes out
+        shutil.rmtree(folder)
     own = plan.metric if isinstance(plan.metric, PlainMetric) else None
     answer = partial(answer_one, program, lm=plan.lm, scorer=Scorer(plan.metric.reader), metric=own)
-    run = run_answers(answer, plan.devset, folder=folder, identity=identity, threads=plan.threads)
+    run = run_answers(answer, questions, folder=folder, identity=identity, threads=plan.threads)
     if own is not None:
         own.check()
     return run

@@ -1,11 +1,8 @@
 """What DSPy's optimizers tried, read from what they leave on the program that they made."""
 
 import hashlib
-import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import dspy
@@ -13,70 +10,38 @@ from dspy.teleprompt.mipro_optimizer_v2 import AUTO_RUN_SETTINGS
 from dspy.utils.callback import BaseCallback
 
 from polyqa.artifacts.state import dump_program
-from polyqa.base.files import write_atomically
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.verdicts import question_values
 
-from .calls import CallCounter
 from .plan import Plan
-from .recipes import MINIBATCH, Recipe
-from .trials import Trial, changed_instructions, demo_counts, lineage, read_trials, write_trials
+from .recipes import MINIBATCH
+from .trials import Trial, changed_instructions, demo_counts, lineage
 
-SUFFIX = ".trials.json"
-"""Of the file of a step's trials, in the folder of a compilation."""
-_CALLS, _SPENT, _REJECTED = "calls_at.json", "spent_on.json", ".rejected.json"
 _ON_TRAIN = ("COPRO", "SIMBA")
 _LONGEST = 200  # characters of what a demo asks
-_LONGEST_NAME = 60  # of a step, in the name of a file
 
 
-class Moments(BaseCallback):
-    """Keeps how many calls had gone out when a candidate was first scored, or something else was first reached.
+class Noticed(BaseCallback):
+    """Notices what an optimizer does not leave behind: in which order it scored its candidates.
 
-    A stopped compilation that goes on is answered from stored replies, so that its own count comes too late. As a
-    callback of GEPA's, too, it keeps the proposals that GEPA rejected in the ``step``: they are not among its results.
+    As a callback of GEPA's, too, it keeps the proposals that GEPA rejected: they are not among its results.
     """
 
-    def __init__(self, work: Path, counter: CallCounter, step: str = "") -> None:
-        self.work = work
-        self._rejected_in = work / f"{step}{_REJECTED}"
-        self._counter = counter
-        self._calls: dict[str, int] = _read(work / _CALLS)
-        self._spent: dict[str, int] = _read(work / _SPENT)
-        # GEPA's, each with parent, instructions, n, old, new and calls.
-        self.rejected: dict[str, dict[str, Any]] = _read(self._rejected_in)
-        self._scoring: dict[str, tuple[str, int]] = {}
+    def __init__(self) -> None:
+        self.rejected: list[dict[str, Any]] = []
+        """GEPA's, each with parent, instructions, n, old and new."""
+        self._places: dict[str, int] = {}
         self._proposal: dict[str, Any] = {}
 
-    def reach(self, what: str) -> int:
-        """Return the calls until something was reached, which is now if it was not reached before."""
-        if what not in self._calls:
-            self._calls[what] = self._counter.made
-            _write(self.work / _CALLS, self._calls)
-        return self._calls[what]
-
-    def calls_at(self, program: dspy.Module, n: int) -> int:
-        """Return the calls until a program had been scored on n questions; those until now if that was not noticed."""
-        return self._calls.get(_key(program, n), self._counter.made)
-
-    def spent_on(self, program: dspy.Module, n: int) -> int:
-        """Return the calls that scoring a program on n questions took; 0 if that was not noticed."""
-        return self._spent.get(_key(program, n), 0)
+    def place(self, program: dspy.Module, n: int) -> int:
+        """Return at which place a program was first scored on n questions; the last one if that was not noticed."""
+        return self._places.get(_key(program, n), len(self._places))
 
     def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Note what is scored."""
         if isinstance(inputs.get("program"), dspy.Module):
             key = _key(inputs["program"], len(inputs.get("devset") or instance.devset))
-            self._scoring[call_id] = (key, self._counter.made)
-
-    def on_evaluate_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
-        """Note when it was scored, and what that took."""
-        key, before = self._scoring.pop(call_id, ("", 0))
-        if key and exception is None:
-            self.reach(key)
-            if key not in self._spent:
-                self._spent[key] = self._counter.made - before
-                _write(self.work / _SPENT, self._spent)
+            self._places.setdefault(key, len(self._places))
 
     def on_candidate_selected(self, event: Mapping[str, Any]) -> None:
         """Note the parent of what GEPA proposes next."""
@@ -91,30 +56,9 @@ class Moments(BaseCallback):
         self._proposal["instructions"] = dict(event["new_instructions"])
 
     def on_candidate_rejected(self, event: Mapping[str, Any]) -> None:
-        """Keep a rejected proposal; an iteration that a stopped compilation repeats is kept once."""
+        """Keep a rejected proposal."""
         if self._proposal.keys() >= {"n", "instructions"}:
-            scores = {"old": event["old_score"], "new": event["new_score"], "calls": self._counter.made}
-            self.rejected[str(event["iteration"])] = {**self._proposal, **scores}
-            _write(self._rejected_in, self.rejected)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
-    return found
-
-
-def _write(path: Path, data: Mapping[str, Any]) -> None:
-    write_atomically(path, json.dumps(data, indent=1) + "\n", lasting=False)
-
-
-def step_files(recipe: Recipe, work: Path) -> list[tuple[Recipe, Path]]:
-    """Return the recipes that are run one after the other, each with the file of its compiled program."""
-    # Names are the user's: one may be that of another file in the folder, or hold a slash.
-    names = [re.sub(r"[^\w.-]", "-", step.name)[:_LONGEST_NAME] for step in recipe.parts]
-    return [
-        (step, work / f"step-{number}-{name}.json")
-        for number, (step, name) in enumerate(zip(recipe.parts, names, strict=True))
-    ]
+            self.rejected.append({**self._proposal, "old": event["old_score"], "new": event["new_score"]})
 
 
 @dataclass(frozen=True)
@@ -141,16 +85,14 @@ def _candidates(made: dspy.Module, plan: Plan) -> list[_Candidate]:
     return [_Candidate(one["program"], one["score"] / whole, n if one.get("full_eval", True) else few) for one in data]
 
 
-def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Path, moments: Moments) -> None:
-    """Write what one of DSPy's optimizers tried, in the order of scoring, beside the file of the finished step.
+def candidate_trials(start: dspy.Module, made: dspy.Module, plan: Plan, noticed: Noticed) -> list[Trial]:
+    """Return what one of DSPy's optimizers tried, in the order of scoring.
 
-    Nothing is written if the optimizer left no candidates on the program that it ``made`` of the one at the ``start``.
+    There is nothing if the optimizer left no candidates on the program that it ``made`` of the one at the ``start``.
     """
     candidates = _candidates(made, plan)
-    if not candidates:
-        return
     if all(one.parent is None for one in candidates):  # else their places are named
-        candidates = sorted(candidates, key=lambda one: moments.calls_at(one.program, one.n))
+        candidates = sorted(candidates, key=lambda one: noticed.place(one.program, one.n))
     trials = []
     for number, one in enumerate(candidates):
         before = dump_program(start if one.parent is None else candidates[one.parent].program)
@@ -172,8 +114,6 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
                 score=min(1.0, max(0.0, float(one.score))),
                 n=one.n,
                 on="train" if plan.recipe.optimizer in _ON_TRAIN else "dev",
-                calls=moments.calls_at(one.program, one.n),
-                spent=moments.spent_on(one.program, one.n),
             )
         )
     # The optimizer returns one of them, the best; of several that are the same, the first is as good.
@@ -184,11 +124,8 @@ def write_candidates(start: dspy.Module, made: dspy.Module, plan: Plan, done: Pa
     best = max(alike, key=lambda trial: (trial.n, trial.score), default=None)
     if best is not None:
         line = {trial.number for trial in lineage(trials, best.number)}
-        trials = [
-            one.model_copy(update={"kept": one.number in line, "note": _note(one, best, one.number in line)})
-            for one in trials
-        ]
-    write_trials(done.with_suffix(SUFFIX), [*trials, *_rejected(trials, moments)])
+        trials = [replace(one, kept=one.number in line, note=_note(one, best, one.number in line)) for one in trials]
+    return [*trials, *_rejected(trials, noticed)]
 
 
 def _note(trial: Trial, best: Trial, kept: bool) -> str:
@@ -207,7 +144,7 @@ def _note(trial: Trial, best: Trial, kept: bool) -> str:
     return f"dropped: {100 * (trial.score or 0):.1f}, the best {100 * (best.score or 0):.1f}"
 
 
-def _rejected(trials: Sequence[Trial], moments: Moments) -> list[Trial]:
+def _rejected(trials: Sequence[Trial], noticed: Noticed) -> list[Trial]:
     """Return GEPA's rejected proposals as trials."""
     return [
         Trial(
@@ -218,10 +155,9 @@ def _rejected(trials: Sequence[Trial], moments: Moments) -> list[Trial]:
             instructions={**trials[one["parent"]].instructions, **one["instructions"]},
             score=min(1.0, max(0.0, one["new"] / one["n"])),
             n=one["n"],
-            calls=one["calls"],
             note=f"rejected: {one['new']:.2f} of {one['n']} on its minibatch, its parent {one['old']:.2f}",
         )
-        for number, one in enumerate(moments.rejected.values(), len(trials))
+        for number, one in enumerate(noticed.rejected, len(trials))
     ]
 
 
@@ -240,41 +176,38 @@ def _key(program: dspy.Module, n: int) -> str:
 
 
 def compilation_trials(
-    plan: Plan, work: Path, runs: tuple[Run, Run], program: dspy.Module, calls: tuple[int, int, int]
+    steps: Sequence[Sequence[Trial]], runs: tuple[Run, Run], column: str, program: dspy.Module
 ) -> list[Trial]:
     """Return what all steps of a compilation tried, between the program as it was and as it came out.
 
     Parameters
     ----------
-    plan
-        Of the compilation; its steps left their trials in ``work``.
-    runs
-        On dev, before and after.
+    steps
+        What each tried.
+    runs, column
+        On dev, before and after, and what of them is optimized.
     program
         The compiled one.
-    calls
-        That had gone out at the start, and after each of the runs.
 
     Returns
     -------
     The first is the program as it was, the last the compiled one, both with their scores on dev. The scores of all are
     means of the metric per question: a corpus value such as DR is another figure.
     """
-    before, after = (_mean(run, plan.column) for run in runs)
-    trials = [Trial(number=0, label="as it was", on="dev", kept=True, calls=calls[1], **before)]
+    before, after = (_mean(run, column) for run in runs)
+    trials = [Trial(number=0, label="as it was", on="dev", kept=True, **before)]
     base = 0
-    for _, done in step_files(plan.recipe, work):
+    for tried in steps:
         numbers: dict[int | None, int] = {None: base}
         earlier = trials[base].instructions
-        for one in read_trials(done.with_suffix(SUFFIX)):
+        for one in tried:
             same = one.label == "as it was" or (not one.instructions and not one.demos)
             if one.number == 0 and same and one.on == "dev" and base == 0:
                 numbers[one.number] = base
                 continue
             numbers[one.number] = number = len(trials)
             told = {**earlier, **one.instructions}
-            parent = numbers.get(one.parent, base)
-            trials.append(one.model_copy(update={"number": number, "parent": parent, "instructions": told}))
+            trials.append(replace(one, number=number, parent=numbers.get(one.parent, base), instructions=told))
         base = max((trial.number for trial in trials if trial.kept), default=base)
     last = Trial(
         number=len(trials),
@@ -284,10 +217,9 @@ def compilation_trials(
         demos=demo_counts(program),
         on="dev",
         kept=True,
-        calls=calls[2],
         **after,
     )
-    return [one.model_copy(update={"calls": max(0, one.calls - calls[0])}) for one in (*trials, last)]
+    return [*trials, last]
 
 
 def _mean(run: Run, measure: str) -> dict[str, Any]:

@@ -168,13 +168,11 @@ def _items(values: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted((values or {}).items(), key=itemgetter(0)))
 
 
-def as_metric(metric: Metric, examples: Mapping[Any, Any], reader: SpanReader) -> AnswerMetric:
-    """Return a metric as a plan takes it; ``examples`` are the user's, by `example_key`.
+def as_metric(metric: Metric, examples: Mapping[Any, Any], reader: SpanReader) -> PlainMetric:
+    """Return a function as a plan takes it; ``examples`` are the user's, by `example_key`.
 
     `PolyqaError` is raised for what is no function of an example, a prediction and a trace.
     """
-    if isinstance(metric, AnswerMetric):
-        return metric
     if not callable(metric):
         raise PolyqaError(f"A metric is a function (gold, pred, trace=None), not a {type(metric).__name__}.")
     try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from inspect import signature
 from typing import Any
 
@@ -18,13 +18,20 @@ from polyqa.models import Reader, SpanReader
 from polyqa.programs.knn import check_picking
 
 from .examples import PlainMetric, as_metric, as_question, example_key
-from .recipes import GATHERING, WRITING, Optimizer, Recipe, recipe_names
+from .recipes import Optimizer, Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
 _LONGEST_NUMBER = 7  # digits of a row's number; ids of data sets have more
 _AUTO = (None, "light", "medium", "heavy")  # of DSPy's optimizers
 _FROM_THE_PLAN = {"self", "student", "metric", "trainset", "valset", "teacher", "teacher_settings", "seed", "log_dir"}
 _FROM_THE_PLAN |= {"num_threads", "prompt_model", "reflection_lm", "task_model", "eval_kwargs", "kwargs", "_kwargs"}
+_OWN_SETTINGS: Mapping[str, set[str]] = {
+    "labels": set(),
+    "own-runs": set(),
+    "clauses": {"rounds", "start", "challengers"},
+    "InferRules": {"num_candidates", "num_rules"},
+}
+"""What optimizers of this house take."""
 LEAST_FOR_CLAUSES = 12
 """With fewer training questions a search over clauses has nothing to choose by."""
 
@@ -36,15 +43,19 @@ class Plan:
     Attributes
     ----------
     trainset
-        Demos come from here, and only from here. Questions, or the examples that their ``to_example()`` gives.
+        Demos come from here, and only from here. Questions, the examples that their ``to_example()`` gives, or examples
+        with ``question`` and ``answer`` (or ``answers``).
     devset
         Likewise; shares no question with the trainset. It scores, and picks among candidates where the recipe does.
+    testset
+        Likewise; only reported, where there is one.
     recipe
         See `recipes.RECIPES`; by name, or as it is.
     metric
-        What is optimized. Its threshold is replaced by the recipe's.
+        What is optimized: an `AnswerMetric`, whose threshold is replaced by the recipe's, or a function
+        ``(gold, pred, trace=None) -> float`` in [0, 1], given your examples as they are.
     lm
-        Runs the program.
+        Runs the program; by default what ``dspy.configure`` or ``dspy.context`` set.
     prompt_lm
         Writes instructions; ``lm`` if not given.
     teacher, teacher_lm
@@ -52,6 +63,14 @@ class Plan:
         and of ``lm``: a program that has the same predictors, and a language model.
     seed, threads
         Of every random choice (picking the nearest demos and COPRO make none), and questions at once.
+    reader
+        Of the Disambig-F1 that the runs before and after are scored by beside a function of yours; the embedded one if
+        not given.
+
+    Raises
+    ------
+    PolyqaError
+        If an example or the metric cannot be used, there is no such recipe, or no language model.
     """
 
     trainset: Sequence[Question]
@@ -64,21 +83,27 @@ class Plan:
     teacher_lm: dspy.LM | None = None
     seed: int = 0
     threads: int = 8
+    testset: Sequence[Question] = ()
+    reader: InitVar[SpanReader | None] = None
 
-    def __post_init__(self) -> None:
-        """Take the name of a recipe, and what ``to_example()`` gives of questions."""
-        if not isinstance(self.metric, AnswerMetric):
-            raise PolyqaError(
-                f"The metric of a Plan is an AnswerMetric, not a {type(self.metric).__name__}; "
-                "Plan.of(train, dev, metric) takes a function of yours."
-            )
+    def __post_init__(self, reader: SpanReader | None) -> None:
+        """Take examples for questions, a function for a metric, and the name of a recipe."""
         if self.threads < 1:
             raise PolyqaError(f"threads is at least 1, not {self.threads}.")
-        for name in ("trainset", "devset"):
-            questions = [as_question(item, f"{name}[{at}]") for at, item in enumerate(getattr(self, name))]
+        examples: dict[Any, Any] = {}
+        for name in ("trainset", "devset", "testset"):
+            items = list(getattr(self, name))
+            questions = [as_question(item, f"{name.removesuffix('set')}-{at}") for at, item in enumerate(items)]
+            examples |= {example_key(one): item for one, item in zip(questions, items, strict=True)}
             object.__setattr__(self, name, questions)
+        if not isinstance(self.metric, AnswerMetric):
+            object.__setattr__(self, "metric", as_metric(self.metric, examples, reader or Reader()))
         if isinstance(self.recipe, str):
             object.__setattr__(self, "recipe", named_recipe(self.recipe))
+        if self.lm is None:
+            object.__setattr__(self, "lm", dspy.settings.lm)
+        if self.lm is None:
+            raise PolyqaError("No language model is given: pass lm=, or set one with dspy.configure(lm=…).")
 
     @property
     def column(self) -> str:
@@ -99,49 +124,11 @@ class Plan:
         *,
         recipe: Recipe | str = "knn",
         lm: dspy.LM | None = None,
-        reader: SpanReader | None = None,
         **more: Any,
     ) -> "Plan":
-        """Return the plan of a user's own examples and metric.
-
-        Parameters
-        ----------
-        trainset, devset
-            Examples with ``question`` and ``answer`` (or ``answers``), those of `Question.to_example`, or questions.
-        metric
-            ``(gold, pred, trace=None) -> float`` in [0, 1], given your examples as they are; or an `AnswerMetric`.
-        recipe
-            A name of `recipes.RECIPES`, or a recipe.
-        lm
-            Runs the program; by default what ``dspy.configure`` or ``dspy.context`` set.
-        reader
-            Of the Disambig-F1 that the runs before and after are scored by, too; the embedded one if not given.
-        more
-            The other attributes, such as ``prompt_lm``, ``teacher`` and ``seed``.
-
-        Raises
-        ------
-        PolyqaError
-            If an example or the metric cannot be used, there is no such recipe, or no language model.
-        """
-        answering = lm or dspy.settings.lm
-        if answering is None:
-            raise PolyqaError("No language model is given: pass lm=, or set one with dspy.configure(lm=…).")
-        sets = {"train": list(trainset), "dev": list(devset)}
-        questions = {name: [as_question(item, f"{name}-{n}") for n, item in enumerate(sets[name])] for name in sets}
-        examples = {
-            example_key(question): item
-            for name in sets
-            for question, item in zip(questions[name], sets[name], strict=True)
-        }
-        return cls(
-            trainset=questions["train"],
-            devset=questions["dev"],
-            recipe=named_recipe(recipe) if isinstance(recipe, str) else recipe,
-            metric=as_metric(metric, examples, reader or Reader()),
-            lm=answering,
-            **more,
-        )
+        """Return a plan with what need not be given left out; ``more`` are the other attributes."""
+        given: dict[str, Any] = {"recipe": recipe, "metric": metric, "lm": lm, **more}
+        return cls(trainset, devset, **given)
 
     def metric_of_recipe(self) -> AnswerMetric:
         """Return the metric with the recipe's threshold."""
@@ -150,9 +137,9 @@ class Plan:
         return metric
 
 
-def check_plan(plan: Plan, test: Sequence[Question] = ()) -> None:
-    """Raise `PolyqaError` for what can be told without the program, also of questions that are reported afterwards."""
-    sets = {"train": plan.trainset, "dev": plan.devset, **({"test": test} if test else {})}
+def check_plan(plan: Plan) -> None:
+    """Raise `PolyqaError` for what can be told without the program."""
+    sets = {"train": plan.trainset, "dev": plan.devset, "test": plan.testset}
     check_disjoint(sets)
     check_writer(plan.recipe, str(plan.writer.model))
     if not plan.trainset or not plan.devset:
@@ -277,10 +264,9 @@ def parameters(optimizer: Optimizer) -> tuple[set[str], set[str]]:
 
 def _check_names(recipe: Recipe) -> None:
     """Raise `PolyqaError` for a setting that the optimizer lacks, or that comes from the plan."""
-    if recipe.optimizer in WRITING | GATHERING - {"own-runs"}:
+    names = _OWN_SETTINGS.get(recipe.optimizer)
+    if names is None:
         names = set[str]().union(*parameters(recipe.optimizer)) - _FROM_THE_PLAN
-    else:
-        names = {"rounds", "start", "challengers"} if recipe.optimizer == "clauses" else set()
     if strange := sorted(recipe.settings.keys() - names):
         raise PolyqaError(
             f"The recipe {recipe.name!r} has the setting {strange[0]!r:.60}, which its optimizer lacks; "

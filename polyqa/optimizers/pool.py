@@ -1,20 +1,17 @@
-"""Demos from a program's own good runs, as a pool; a killed run goes on."""
+"""Demos from a program's own good runs, as a pool."""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import dspy
 from pydantic import TypeAdapter
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.ledger import open_ledger
 from polyqa.base.values import json_data
 from polyqa.base.work import Failure, work_through
-from polyqa.evaluation.identity import RunIdentity
-from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.lm.recorder import recording
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
@@ -24,13 +21,20 @@ from .leave_one_out import leave_one_out
 Demo = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class _Result:
+    """What a run gave: demos with the names of their predictors, or why it failed."""
+
+    demos: Sequence[tuple[str, Demo]] = ()
+    failure: Failure | None = None
+
+
 def bootstrap_pool(
     program: dspy.Module,
     questions: Sequence[Question],
     *,
     lm: dspy.LM,
     metric: AnswerMetric,
-    journal: Path,
     threads: int = 8,
 ) -> dict[str, list[Demo]]:
     """Run a program on training questions and keep what its predictors said where the metric accepts.
@@ -42,9 +46,6 @@ def bootstrap_pool(
         is run are left out.
     metric
         A run counts if its score reaches ``metric.threshold``.
-    journal
-        Keeps the run of each question, see `polyqa.base.ledger`; those in it are not run again, unless they failed. It
-        belongs to this program, language model, metric and these questions.
 
     Returns
     -------
@@ -58,54 +59,41 @@ def bootstrap_pool(
     PolyqaError
         If every question failed: the cause is not the questions.
     """
-    identity = {
-        **RunIdentity.of(
-            program, lm, reader=metric.reader.name, questions=questions_fingerprint(questions)
-        ).model_dump(),
-        "metric": [metric.measure, metric.threshold],
-    }
-    with leave_one_out(questions), open_ledger(journal, identity) as ledger:
-        done = dict(ledger)
+    done: dict[str, _Result] = {}
 
-        def keep(question: Question, result: dict[str, Any]) -> Failure | None:
-            ledger.keep(question.id, result)
-            done[question.id] = result
-            return _failure(result)
+    def keep(question: Question, result: _Result) -> Failure | None:
+        done[question.id] = result
+        return result.failure
 
-        left = [question for question in questions if question.id not in done or _failure(done[question.id])]
+    with leave_one_out(questions):
         run = partial(_run, program, lm=lm, metric=metric)
-        work_through(left, run, keep, at_once=threads, things="training questions")
-    failures = [failure for result in done.values() if (failure := _failure(result)) is not None]
+        work_through(questions, run, keep, at_once=threads, things="training questions")
+    failures = [result.failure for result in done.values() if result.failure is not None]
     if failures and len(failures) == len(done):
         raise PolyqaError(
             f"Every run on the {len(failures)} training questions failed: {failures[-1]} Mend the cause and start "
             "again; they are run once more."
         )
     labels = {name: label_fields(predictor.signature) for name, predictor in program.named_predictors()}
-    return _merge(labels, [done[question.id] for question in questions])
+    return _merge(labels, [done[question.id].demos for question in questions])
 
 
-def _failure(result: Mapping[str, Any]) -> Failure | None:
-    return Failure.model_validate(result["failed"]) if result["failed"] else None
-
-
-def _run(program: dspy.Module, question: Question, *, lm: dspy.LM, metric: AnswerMetric) -> dict[str, Any]:
-    """Run the program on a question; return its score and demos, or why it failed, as JSON data."""
+def _run(program: dspy.Module, question: Question, *, lm: dspy.LM, metric: AnswerMetric) -> _Result:
+    """Run the program on a question; return its demos if the metric accepts it, or why it failed."""
     trace: list[Any] = []
-    result: dict[str, Any] = {"score": 0.0, "failed": None, "demos": []}
     try:
         with recording(lm), dspy.context(trace=trace):
             prediction = program(question=question.question)
-        result["score"] = float(metric(question.to_example(), prediction))
-    except Exception as error:  # one bad reply must not end hours of compiling; it is kept, and run again
-        return {**result, "failed": Failure.of(error).model_dump()}
+        good = float(metric(question.to_example(), prediction)) >= metric.threshold
+    except Exception as error:  # one bad reply must not end hours of compiling
+        return _Result(failure=Failure.of(error))
     # After a fallback, the later calls of the run were given what the language model did not say.
-    if result["score"] >= metric.threshold and not prediction.get("faults"):
-        names = {id(predictor): name for name, predictor in program.named_predictors()}
-        result["demos"] = [
-            (names[id(one)], _demo(one, inputs, outputs)) for one, inputs, outputs in trace if id(one) in names
-        ]
-    return result
+    if not good or prediction.get("faults"):
+        return _Result()
+    names = {id(predictor): name for name, predictor in program.named_predictors()}
+    return _Result(
+        [(names[id(one)], _demo(one, inputs, outputs)) for one, inputs, outputs in trace if id(one) in names]
+    )
 
 
 def _demo(predictor: dspy.Predict, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Demo:
@@ -128,12 +116,12 @@ def _is_label(schema: Mapping[str, Any], named: Mapping[str, Any]) -> bool:
     return "enum" in schema or "const" in schema or schema.get("type") == "boolean"
 
 
-def _merge(labels: Mapping[str, Sequence[str]], lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Demo]]:
+def _merge(labels: Mapping[str, Sequence[str]], runs: Sequence[Sequence[tuple[str, Demo]]]) -> dict[str, list[Demo]]:
     """Return each predictor's demos: of those that a run gave, the first for each value of its labels."""
     pools: dict[str, list[Demo]] = {name: [] for name in labels}
-    for line in lines:
+    for run in runs:
         firsts: dict[tuple[str, str], Demo] = {}
-        for name, demo in line["demos"]:
+        for name, demo in run:
             firsts.setdefault((name, json.dumps([demo.get(label) for label in labels[name]])), demo)
         for (name, _), demo in firsts.items():
             pools[name].append(demo)

@@ -208,7 +208,7 @@ _ALL = (
         "infer-rules",
         "InferRules",
         "DSPy's InferRules: rules that labelled examples follow; of several lists the best on dev",
-        settings={"num_candidates": 4, "num_rules": 5, "max_bootstrapped_demos": 0, "max_labeled_demos": 0},
+        settings={"num_candidates": 4, "num_rules": 5},
     ),
     _GEPA,
     _recipe(

@@ -1,6 +1,7 @@
-"""DSPy's InferRules: a language model says which rules labelled examples follow, and the best rules on dev stay."""
+"""Rules that labelled examples follow: a language model writes several lists of them, and the best one on dev stays."""
 
 import random
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -10,10 +11,13 @@ from dspy.utils.exceptions import AdapterParseError
 
 from polyqa.replies.text import parse_lines
 
-from .labels import Demo
+from .labels import NO_DEMOS, Demo
+from .recipes import Recipe
 
+CANDIDATES, RULES = 10, 10
+"""Lists of rules, and rules of a list, if the recipe says nothing else."""
 _EXAMPLES = 10
-_PASSAGES = frozenset({"passages", "passage", "document"})
+_PASSAGES = frozenset({"passages", "passage", "document"})  # ten do not fit into a small model's context
 
 
 class WriteRules(dspy.Signature):
@@ -27,78 +31,59 @@ class WriteRules(dspy.Signature):
     rules: str = dspy.OutputField(desc="the rules, one a line")
 
 
-class LabelledRules(dspy.InferRules):
-    """InferRules that learns from labels, and whose candidates do not share their instructions.
+def search_rules(
+    program: dspy.Module,
+    recipe: Recipe,
+    labelled: Mapping[str, Sequence[Demo]],
+    writer: dspy.LM,
+    evaluate: dspy.Evaluate,
+    seed: int = 0,
+) -> dspy.Module:
+    """Return the program with the rules that score best; what was tried stays on it, as DSPy's optimizers leave it.
 
-    DSPy's own (3.4) shows the rule writer the training examples as they are, which are questions without answers here;
-    it writes rules into a signature's class, which all copies of a program have in common, so that the program that it
-    returns has the rules of the last candidate and not of the best; and the language model that answers writes them.
-    Passages are left out of the examples: ten of them do not fit into a small model's context.
+    This is `dspy.InferRules` for labels. That (3.4) shows its writer the training examples as they are, which are
+    questions without answers here; it writes into a signature's class, which all copies of a program have in common, so
+    that what it returns has the rules of the last candidate; and the language model that answers writes them.
 
     Parameters
     ----------
-    labelled
-        Examples for the predictors, by name.
     program
-        Whose predictors these are. One without examples keeps its instructions.
+        It is not changed.
+    recipe
+        Its ``settings``: ``num_candidates`` lists are written, of ``num_rules`` rules at most.
+    labelled
+        Examples for the predictors, by name; one without any keeps its instructions, and there is a warning if all do.
     writer
         The language model that writes the rules.
-    settings
-        Of `dspy.InferRules`, such as ``num_candidates``. It takes ``num_rules`` rules at most.
+    evaluate
+        Scores a candidate.
     """
-
-    def __init__(
-        self,
-        labelled: Mapping[str, Sequence[Demo]],
-        program: dspy.Module,
-        writer: dspy.LM,
-        *,
-        seed: int = 0,
-        **settings: Any,
-    ) -> None:
-        super().__init__(**settings)
-        self.rules_induction_program = dspy.Predict(WriteRules)
-        self._writer, self._draw = writer, random.Random(seed)
-        self._tried: list[dict[str, Any]] = []
-        self._demos = {name: one.demos for name, one in program.named_predictors()}
-        self._labelled = {frozenset(one.signature.fields): labelled[name] for name, one in program.named_predictors()}
-
-    def compile(self, student: dspy.Module, **sets: Any) -> dspy.Module:
-        """See `dspy.InferRules.compile`; what was tried stays on the program, as other optimizers leave it."""
-        best: dspy.Module = super().compile(student, **sets)
-        best.candidate_programs = self._tried
-        return best
-
-    def _train(self) -> dspy.Module:
-        """Return the student with its own demos, which DSPy takes from it, where it makes none."""
-        student: dspy.Module = super()._train()
-        for name, predictor in student.named_predictors():
-            predictor.demos = predictor.demos or self._demos[name]
-        return student
-
-    def evaluate_program(self, program: dspy.Module, dataset: Any) -> float:
-        """Return the score of a candidate in per cent."""
-        score: float = super().evaluate_program(program, dataset)
-        self._tried.append({"program": program, "score": score})
-        return score
-
-    def get_predictor_demos(self, trainset: Any, predictor: dspy.Predict) -> list[Demo]:
-        """Return the labelled examples of a predictor, without passages."""
-        labelled = self._labelled[frozenset(predictor.signature.fields)][:_EXAMPLES]
-        return [{name: value for name, value in demo.items() if name not in _PASSAGES} for demo in labelled]
-
-    def induce_natural_language_rules(self, predictor: dspy.Predict, trainset: Any) -> str:
-        """Return the rules for a predictor; none where there is nothing to learn from, or the writer writes none."""
-        examples = self.format_examples(self.get_predictor_demos(trainset, predictor), predictor.signature)
-        if examples:
-            lm = self._writer.copy(rollout_id=self._draw.randint(0, 10**9), temperature=1.0)
+    if not any(labelled.values()):
+        warnings.warn(NO_DEMOS, stacklevel=2)
+        return program
+    draw, write, most = random.Random(seed), dspy.Predict(WriteRules), recipe.number("num_rules", RULES)
+    tried: list[dict[str, Any]] = []
+    for _ in range(recipe.number("num_candidates", CANDIDATES)):
+        candidate = program.deepcopy()
+        for name, predictor in candidate.named_predictors():
+            examples = "".join(_example(demo, predictor.signature) for demo in labelled[name][:_EXAMPLES])
+            if not examples:
+                continue
+            lm, rules = writer.copy(rollout_id=draw.randint(0, 10**9), temperature=1.0), []
             with dspy.context(lm=lm), suppress(AdapterParseError):
-                rules = parse_lines(self.rules_induction_program(examples=examples).rules)
-                return "\n".join(f"- {rule}" for rule in rules[: self.num_rules])
-        return ""
+                rules = [f"- {rule}" for rule in parse_lines(write(examples=examples).rules)[:most]]
+            if rules:
+                told = "\n".join([predictor.signature.instructions, "", "Follow these rules:", *rules])
+                predictor.signature = predictor.signature.with_instructions(told)
+        tried.append({"program": candidate, "score": evaluate(candidate).score})
+    best: dspy.Module = max(tried, key=lambda one: one["score"])["program"]
+    best.candidate_programs = tried
+    return best
 
-    def update_program_instructions(self, predictor: dspy.Predict, natural_language_rules: str) -> None:
-        """Give one predictor the rules, and no other that has its signature."""
-        if natural_language_rules:
-            told = f"{predictor.signature.instructions}\n\nFollow these rules:\n{natural_language_rules}"
-            predictor.signature = predictor.signature.with_instructions(told)
+
+def _example(demo: Demo, signature: type[dspy.Signature]) -> str:
+    given, said = (
+        "\n".join(f"{name}: {value}" for name, value in demo.items() if name in fields and name not in _PASSAGES)
+        for fields in (signature.input_fields, signature.output_fields)
+    )
+    return f"Input Fields:\n{given}\n\n=========\nOutput Fields:\n{said}\n\n"

@@ -5,8 +5,6 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import dspy
@@ -23,12 +21,10 @@ from .labels import label_demos
 from .leave_one_out import leave_one_out
 from .plan import Plan, parameters
 from .recipes import MINIBATCH
-from .rules import LabelledRules
+from .rules import search_rules
 
 
-def run_teleprompter(
-    program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[object] = ()
-) -> dspy.Module:
+def run_teleprompter(program: dspy.Module, plan: Plan, gepa_callbacks: Sequence[object] = ()) -> dspy.Module:
     """Compile with one of DSPy's optimizers, under the language model of the context.
 
     Parameters
@@ -40,8 +36,6 @@ def run_teleprompter(
         name, if it names any, are left as they are. The metric says yes from the recipe's threshold on while demos
         are gathered. The bootstrapping optimizers take no seed, but go through the trainset in its order: with
         another seed than 0 it is shuffled. COPRO makes no random choice.
-    work
-        Where GEPA keeps its state, from which it goes on.
     gepa_callbacks
         Told what GEPA does, see `gepa.core.callbacks.GEPACallback`.
     """
@@ -60,7 +54,7 @@ def run_teleprompter(
     # A question that fails scores 0, as in polyqa's own runs; DSPy ends after ten, or scores the whole candidate 0.
     most_errors = len(plan.trainset) + len(plan.devset) + 1
     with dspy.context(callbacks=callbacks, max_errors=most_errors), leave_one_out(plan.trainset):
-        compiled = _run(program, plan, work, gepa_callbacks)
+        compiled = _run(program, plan, gepa_callbacks)
     set_lms(compiled, lms)
     thaw(compiled, frozen)
     return compiled
@@ -111,11 +105,14 @@ class LeanWriting(BaseCallback):
             instance.forward = forward
 
 
-def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[object]) -> dspy.Module:
+def _run(program: dspy.Module, plan: Plan, gepa_callbacks: Sequence[object]) -> dspy.Module:
     recipe, metric, seed = plan.recipe, plan.metric_of_recipe(), plan.seed
     train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
     if seed and recipe.optimizer in ("BootstrapFewShot", "BootstrapFewShotWithRandomSearch"):
         random.Random(seed).shuffle(train)
+    if recipe.optimizer == "InferRules":
+        evaluate = dspy.Evaluate(devset=dev, metric=metric, num_threads=plan.threads, display_progress=True)
+        return search_rules(program, recipe, label_demos(program, plan.trainset), plan.writer, evaluate, seed)
     make: Callable[..., Any] = getattr(dspy, recipe.optimizer)
     given: dict[str, Any] = {"metric": metric, "prompt_model": plan.writer, "num_threads": plan.threads}
     given |= {"trainset": train, "valset": dev, "seed": seed}
@@ -133,13 +130,10 @@ def _run(program: dspy.Module, plan: Plan, work: Path, gepa_callbacks: Sequence[
             given |= {"program_aware_proposer": False, "auto": recipe.auto, "seed": seed or 9}
             if len(dev) < recipe.number("minibatch_size", MINIBATCH):
                 given["minibatch"] = False
-        case "InferRules":
-            make = partial(LabelledRules, label_demos(program, plan.trainset), program, plan.writer, seed=seed)
         case "GEPA":
             own = metric.with_feedback if isinstance(metric, PlainMetric) else None
             given["metric"] = own or FeedbackMetric(metric.reader, measure=metric.measure)
-            given |= {"reflection_lm": plan.writer, "log_dir": str(work / "gepa")}
-            given["track_stats"] = True  # else it keeps no candidate
+            given |= {"reflection_lm": plan.writer, "track_stats": True}  # else it keeps no candidate
     given |= recipe.settings
     if recipe.optimizer == "SIMBA":
         given["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself

@@ -1,24 +1,19 @@
-"""What an optimizer tried: every candidate with its score and the calls that had gone out by then."""
+"""What an optimizer tried: every candidate with its score, what it was made from, and why it was kept or dropped."""
 
-import json
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import dspy
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
-
-from polyqa.base.files import write_atomically
-from polyqa.base.text import well_formed
 
 
-class Trial(BaseModel):
+@dataclass(frozen=True)
+class Trial:
     """One candidate program that a compilation scored.
 
     Attributes
     ----------
     number
-        From 0, which is the program as it was.
+        From 0, which is the program as it was, in the order in which they were scored.
     label
         What it is, in a few words, such as ``clarify: at most two readings``.
     parent
@@ -37,46 +32,24 @@ class Trial(BaseModel):
         How many questions it was scored on.
     on
         Which questions those were: ``train`` or ``dev``.
-    calls
-        Calls of language models that had gone out when it was scored, from the start of the compilation.
-    spent
-        Those that went out while it was scored: what this candidate cost.
     kept
         Whether the compiled program is this one, or was made from it.
     note
         Why it was kept or dropped, where there is something to say.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    number: Annotated[int, Field(ge=0)]
+    number: int
     label: str
     parent: int | None = None
     predictor: str | None = None
-    instructions: dict[str, str] = {}
-    demos: dict[str, int] = {}
-    shown: dict[str, list[str]] = {}
+    instructions: Mapping[str, str] = field(default_factory=dict)
+    demos: Mapping[str, int] = field(default_factory=dict)
+    shown: Mapping[str, list[str]] = field(default_factory=dict)
     score: float | None = None
-    n: Annotated[int, Field(ge=0)] = 0
+    n: int = 0
     on: str = "train"
-    calls: Annotated[int, Field(ge=0)] = 0
-    spent: Annotated[int, Field(ge=0)] = 0
     kept: bool = False
     note: str = ""
-
-
-_TRIALS = TypeAdapter(list[Trial])
-
-
-def write_trials(path: Path, trials: Iterable[Trial]) -> None:
-    """Write trials as a JSON file, which `read_trials` reads."""
-    data = _TRIALS.dump_python(list(trials), mode="json")
-    write_atomically(path, well_formed(json.dumps(data, ensure_ascii=False, indent=1)) + "\n")
-
-
-def read_trials(path: Path) -> list[Trial]:
-    """Return the trials of a file; none if it is missing."""
-    return _TRIALS.validate_json(path.read_bytes()) if path.exists() else []
 
 
 def lineage(trials: Iterable[Trial], number: int) -> Iterator[Trial]:

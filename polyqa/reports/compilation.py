@@ -4,7 +4,6 @@ import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import astuple
-from importlib.util import find_spec
 from typing import Any
 
 import dspy
@@ -20,8 +19,6 @@ from polyqa.evaluation.verdicts import verdict, won_and_lost
 from polyqa.optimizers.compiler import Compiled
 from polyqa.optimizers.copied import LEAST
 from polyqa.optimizers.prompts import demo_text, prompt_head, prompt_texts
-
-from .compilation_plots import draw_trials, inline_svg
 
 BEGINNING = Markup(
     '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -40,19 +37,15 @@ _FIELD = re.compile(r"\A- (?=\w+ \((?:in|out)put\): )")
 _SIGNS = {"+": ("added", "+ "), "-": ("removed", "− "), " ": ("same", "")}
 
 
-def compilation_report(
-    card: Card, student: dspy.Module, compiled: Compiled, test_runs: tuple[Run, Run] | None = None
-) -> str:
+def compilation_report(card: Card, student: dspy.Module, compiled: Compiled) -> str:
     """Return the page, which needs nothing but itself; ``student`` is the program as it was.
 
-    Of ``test_runs`` the questions are not shown: who reads them and compiles again has tested on questions that were
+    Of the runs on test the questions are not shown: who reads them and compiles again has tested on questions that were
     seen.
     """
     gains = card.gains
-    runs = {"dev": (compiled.before, compiled.after), "test": test_runs}
+    runs = {"dev": (compiled.before, compiled.after), "test": compiled.test_runs}
     label = COLUMNS[card.measure].label
-    scored = [trial for trial in compiled.trials if trial.score is not None]
-    drawn = find_spec("matplotlib") is not None  # a compilation is not lost because nothing can be drawn
     won, lost = won_and_lost(compiled.before, compiled.after, card.measure)
     return render(
         "report.html",
@@ -63,8 +56,6 @@ def compilation_report(
         figures_label=COLUMNS[next(iter(gains.values())).metric].label,
         label=label,
         candidates=len(compiled.trials) - 2,
-        plot=inline_svg(draw_trials(scored, label)) if scored and drawn else None,
-        best=max((100 * (trial.score or 0.0) for trial in scored), default=None),
         trials=compiled.trials,
         dropped=[trial for trial in compiled.trials if not trial.kept],
         most_dropped=_DROPPED,
@@ -77,7 +68,7 @@ def compilation_report(
         changed={"Won": won, "Lost": lost},
         ties=len(compiled.after.records) - len(won) - len(lost),
         most=MOST_QUESTIONS,
-        tested=test_runs is not None,
+        tested=compiled.test_runs is not None,
     )
 
 

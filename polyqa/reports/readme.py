@@ -9,9 +9,10 @@ from typing import Any
 from markupsafe import Markup
 
 from polyqa.artifacts.card import Card, Gain
-from polyqa.artifacts.showing import gain_texts
+from polyqa.artifacts.showing import artifact_facts, gain_texts
 from polyqa.artifacts.store import compiled_home
 from polyqa.base.html import plain, render
+from polyqa.evaluation.columns import COLUMNS
 from polyqa.extractive import MODEL_NAME
 from polyqa.optimizers.prompts import demo_text, fenced
 from polyqa.optimizers.recipes import Recipe
@@ -19,8 +20,6 @@ from polyqa.programs import PROGRAMS
 
 DEMOS = 3
 """How many demos of a predictor are printed at most."""
-
-_LABELS = {"dr": "DR", "disambig_f1": "Disambig-F1", "f1_answer": "F1 of answers"}
 
 
 def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) -> str:
@@ -30,13 +29,13 @@ def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) ->
     """
     handle = _handle(Path(folder))
     recipe = Recipe.model_validate({name: value for name, value in card.recipe.items() if name != "seed"})
-    settings = card.settings | ({"reranker": card.reranker} if card.reranker else {})
+    facts = artifact_facts(card)
+    if recipe.gathers:
+        facts["metric"] += f", a run becomes a demo from {card.threshold:g} on"
     return render(
         "readme.md",
         card=card,
-        recipe=recipe,
-        settings=", ".join(f"{name}={value}" for name, value in settings.items()) or "defaults",
-        measure=_LABELS.get(card.measure, card.measure),
+        facts=facts,
         gains=[_gain(name, gain) for name, gain in card.gains.items()],
         handle=Markup(json.dumps(handle, ensure_ascii=False)),
         argument=Markup(quote(handle)),
@@ -52,12 +51,8 @@ def lm_option(card: Card) -> str:
 
 def _gain(title: str, gain: Gain) -> list[object]:
     *told, p = gain_texts(gain)
-    return [
-        f"{title}: {gain.data.source}, n = {gain.before.n}",
-        _LABELS.get(gain.metric, gain.metric),
-        *map(Markup, told),
-        p,
-    ]
+    label = COLUMNS[gain.metric].label
+    return [f"{title}: {gain.data.source}, n = {gain.before.n}", label, *map(Markup, told), p]
 
 
 def _predictors(state: Mapping[str, Any], *, instructions: bool) -> Iterator[tuple[str, Markup, str, Markup]]:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import dspy
 import pytest
@@ -53,16 +52,14 @@ def test_a_run_for_demos_sees_none_of_its_own_question_nor_of_its_readings(
     watched: ScriptedEngine,
     reader: Reader,
     request: pytest.FixtureRequest,
-    tmp_path: Path,
 ) -> None:
     program = request.getfixturevalue(name).deepcopy()
     set_knn_demos(program, label_demos(program, train), 3)
     verifications = 0
     for question in train:
         watched.seen.clear()
-        journal = tmp_path / f"{question.id}.jsonl"
         lm, metric = scripted_lm(watched), AnswerMetric(reader)
-        bootstrap_pool(program, [question], lm=lm, metric=metric, journal=journal, threads=2)
+        bootstrap_pool(program, [question], lm=lm, metric=metric, threads=2)
         assert len(watched.seen) >= 2
         for prompt in prompts(watched):
             assert not own(question) & set(shown(prompt))

@@ -3,13 +3,11 @@
 import enum
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Literal
 
 import dspy
 import pytest
 from failing_engine import Failing
-from harness import ledger_rows
 
 import polyqa
 from polyqa import signatures
@@ -24,13 +22,8 @@ Pool = Callable[..., dict[str, list[dict[str, Any]]]]
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Path:
-    return tmp_path / "pool.sqlite"
-
-
-@pytest.fixture
-def pool(embedded: dspy.LM, reader: Reader, journal: Path) -> Pool:
-    """Return what makes the pool of a program's runs, always with the same journal."""
+def pool(embedded: dspy.LM, reader: Reader) -> Pool:
+    """Return what makes the pool of a program's runs."""
 
     def make(
         program: dspy.Module,
@@ -40,22 +33,25 @@ def pool(embedded: dspy.LM, reader: Reader, journal: Path) -> Pool:
         **given: Any,
     ) -> dict[str, list[dict[str, Any]]]:
         metric = kind(reader, threshold=threshold)
-        return bootstrap_pool(
-            program, questions, **{"lm": embedded, "metric": metric, "journal": journal, "threads": 2, **given}
-        )
+        return bootstrap_pool(program, questions, **{"lm": embedded, "metric": metric, "threads": 2, **given})
 
     return make
 
 
-def test_a_pool_holds_only_runs_that_the_metric_accepts(
-    diva: dspy.Module, train: list[Question], pool: Pool, journal: Path, tmp_path: Path
-) -> None:
-    demos = pool(diva, train[:4], 0.5)
-    good = sum(row["score"] >= 0.5 for row in ledger_rows(journal).values())
+def test_a_pool_holds_only_runs_that_the_metric_accepts(diva: dspy.Module, train: list[Question], pool: Pool) -> None:
+    scores: list[float] = []
+
+    class Noting(AnswerMetric):
+        def of(self, example: dspy.Example, prediction: Any) -> float:
+            scores.append(super().of(example, prediction))
+            return scores[-1]
+
+    demos = pool(diva, train[:4], 0.5, Noting)
+    good = sum(score >= 0.5 for score in scores)
     assert 0 < good < 4
     assert len(demos["infer"]) == good
     assert all(set(demo) <= {"question", "reason", "pseudo_interpretations"} for demo in demos["infer"])
-    assert not any(pool(diva, train[:1], 1.0, journal=tmp_path / "none").values())
+    assert not any(pool(diva, train[:1], 1.0).values())
 
 
 def test_a_run_in_which_a_reply_was_lacking_gives_no_demo(diva: dspy.Module, train: list[Question], pool: Pool) -> None:
@@ -81,38 +77,35 @@ def test_what_a_program_does_not_list_gets_no_demos(rac: dspy.Module, train: lis
     assert {name: len(own) for name, own in demos.items()} == {"rac.extract": 2, "rac.write": 2}
 
 
-def test_the_journal_of_another_pool_is_refused(rac: dspy.Module, train: list[Question], pool: Pool) -> None:
-    pool(rac, train[:2])
-    with pytest.raises(PolyqaError, match="questions was"):
-        pool(rac, train[:3])
-
-
-def test_runs_that_failed_are_made_anew_and_are_no_pool_if_all_failed(
-    rac: dspy.Module, train: list[Question], pool: Pool
-) -> None:
+def test_runs_are_no_pool_if_all_failed(rac: dspy.Module, train: list[Question], pool: Pool) -> None:
     class Away(AnswerMetric):
         def of(self, example: dspy.Example, prediction: Any) -> float:
             raise ConnectionError("the server is away")
 
     with pytest.raises(PolyqaError, match=r"Every run on the 2 training questions failed: .*server is away"):
         pool(rac, train[:2], kind=Away)
-    assert {name: len(demos) for name, demos in pool(rac, train[:2]).items()} == {"extract": 2, "write": 2}
 
 
 @pytest.mark.parametrize(
     ("name", "predictor", "label"), [("crag", "grade", "grade"), ("self-rag", "draft", "relevant")]
 )
 def test_each_label_of_a_run_gets_its_first_demo(
-    name: str, predictor: str, label: str, train: list[Question], pool: Pool, journal: Path
+    name: str, predictor: str, label: str, train: list[Question], pool: Pool, embedded: dspy.LM
 ) -> None:
-    demos = pool(polyqa.load(name), train)
+    program = polyqa.load(name)
+    demos = pool(program, train)
     expected = []
-    rows = ledger_rows(journal)
-    for line in (rows[question.id] for question in train):
-        own = [demo for at, demo in line["demos"] if at == predictor]
+    for question in train:
+        trace: list[Any] = []
+        with dspy.context(lm=embedded, trace=trace):
+            program(question=question.question)
+        own = [{**given, **said} for one, given, said in trace if one is getattr(program, predictor)]
         expected += [demo for number, demo in enumerate(own) if demo[label] not in {one[label] for one in own[:number]}]
-    assert demos[predictor] == expected
-    assert len({demo[label] for demo in expected}) > 1
+    fields = ("question", "passage", label)
+    assert [[str(demo[one]) for one in fields] for demo in demos[predictor]] == [
+        [str(demo[one]) for one in fields] for demo in expected
+    ]
+    assert len({str(demo[label]) for demo in expected}) > 1
     assert max(Counter(demo["question"] for demo in expected).values()) > 1
     if "write" in demos:
         assert len(demos["write"]) == len(train)  # no labels: one demo for each run

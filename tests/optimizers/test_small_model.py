@@ -25,7 +25,7 @@ RECIPES = {
     "COPRO": {"breadth": 3, "depth": 2},
     "MIPROv2": {"num_candidates": 2, "num_trials": 2, "max_bootstrapped_demos": 1, "max_labeled_demos": 1},
     "SIMBA": {"num_candidates": 2, "max_steps": 2, "max_demos": 0},
-    "InferRules": {"num_candidates": 2, "num_rules": 2, "max_bootstrapped_demos": 0, "max_labeled_demos": 0},
+    "InferRules": {"num_candidates": 2, "num_rules": 2},
     "GEPA": {"max_metric_calls": 8, "reflection_minibatch_size": 1, "skip_perfect_score": False},
 }
 TRAIN, DEV = (
@@ -106,5 +106,4 @@ def test_a_small_model_answers_and_writes(optimizer: str, reader: Reader, tmp_pa
         with gzip.open(RECORDINGS / "miprov2.jsonl.gz", "rt") as lines:
             assert KNNPredict.__name__ not in lines.read(), "the writer is shown the source of this house"
     if optimizer == "COPRO":
-        assert [one.spent for one in made.trials[1:-1]] == [4, 4, 4], "calls for the four training questions"
         assert made.trials[3].note == "dropped: 75.0, the best 100.0"

@@ -11,7 +11,7 @@ from typing import Any
 import dspy
 import pytest
 from openai_server import Server
-from small_recipes import DEMOS, NO_DEMOS, small
+from small_recipes import DEMOS, small
 
 import polyqa
 from polyqa.artifacts.state import dump_program
@@ -38,7 +38,7 @@ EVERY = (
         max_labeled_demos=0,
     ),
     small("simba", "SIMBA", bsize=4, num_candidates=2, max_steps=2, max_demos=1),
-    small("infer-rules", "InferRules", num_candidates=2, num_rules=2, **NO_DEMOS),
+    small("infer-rules", "InferRules", num_candidates=2, num_rules=2),
     small("gepa", "GEPA", max_metric_calls=24, reflection_minibatch_size=2),
     Recipe(name="chain", optimizer="chain", steps=(COPRO, Recipe(name="then", optimizer="labels", k=2))),
 )

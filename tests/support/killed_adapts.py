@@ -36,7 +36,7 @@ STAGES = {
     "questions are made": (COUNTED, 3),
     "and more of them": (COUNTED, 6),
     "the uncompiled program runs on dev": ("bridges/.work/before/predictions.jsonl", 1),
-    "the compiled program is there": ("bridges/.work/step-0-knn.json", 0),
+    "the compiled program runs on dev": ("bridges/.work/after/predictions.jsonl", 1),
     "the uncompiled program runs on test": ("bridges/.work/test-before/predictions.jsonl", 1),
     "the compiled program runs on test": ("bridges/.work/test-after/predictions.jsonl", 1),
     "the artifact is written": ("bridges/program.json", 0),

@@ -3,7 +3,7 @@
 python killed_compiles.py FOLDER
 
 Every run is a fork of one process that has loaded the models. A run that is to be killed kills itself, in the midst of
-its other thread's work, as soon as it has kept so many results. Prints for each run which it kept, and the hash of its
+its other thread's work, as soon as it has made so many calls. Prints for each run how many it made, and the hash of its
 program.
 """
 
@@ -18,16 +18,16 @@ from killed_runs import fork, undisturbed
 
 import polyqa
 from polyqa.artifacts.state import program_hash
-from polyqa.base.ledger import Ledger
 from polyqa.evaluation.loading import load_questions
 from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.loading import warm_up
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.models import Reader
 from polyqa.optimizers import Plan, compile, recipe
+from polyqa.optimizers.calls import CallCounter
 
-MOST = (3, 4, None)
-"""How many results each run after the undisturbed one keeps before it is killed; the last one is not."""
+MOST = (9, 7, None)
+"""How many calls each run after the undisturbed one makes before it is killed; the last one is not."""
 
 
 def main(folder: Path) -> None:
@@ -43,31 +43,30 @@ def main(folder: Path) -> None:
     plan = Plan(train, dev, chosen, AnswerMetric(reader), lm, threads=2)
 
     def run(place: str, file: Path, most: int | None) -> None:
-        keep = Ledger.keep
+        reserve = CallCounter.reserve
 
-        def keep_and_count(self: Ledger, id: str, result: object) -> None:
-            keep(self, id, result)
-            if self.path.name.endswith("-knn-bootstrap.sqlite"):
-                with file.open("a") as out:
-                    print(id, file=out)
-                if most is not None and len(file.read_text().splitlines()) >= most:
-                    os.kill(os.getpid(), signal.SIGKILL)
+        def reserve_and_count(self: CallCounter, calls: int) -> None:
+            reserve(self, calls)
+            with file.open("a") as out:
+                print(calls, file=out)
+            if most is not None and len(file.read_text().splitlines()) >= most:
+                os.kill(os.getpid(), signal.SIGKILL)
 
-        Ledger.keep = keep_and_count  # type: ignore[method-assign]
+        CallCounter.reserve = reserve_and_count  # type: ignore[method-assign]
         made = compile(program, plan, folder / place)
         file.with_suffix(".program").write_text(program_hash(made.program))
 
-    undisturbed(partial(run, "whole", folder / "whole.kept", None), folder)
+    undisturbed(partial(run, "whole", folder / "whole.calls", None), folder)
     for number, most in enumerate(MOST):
-        _, status = os.waitpid(fork(partial(run, "killed", folder / f"{number}.kept", most)), 0)
+        _, status = os.waitpid(fork(partial(run, "killed", folder / f"{number}.calls", most)), 0)
         assert os.WIFSIGNALED(status) if most else status == 0, f"run {number} ended with {status}"
-    print(json.dumps([outcome(folder / f"{name}.kept") for name in ("whole", *range(len(MOST)))]))
+    print(json.dumps([outcome(folder / f"{name}.calls") for name in ("whole", *range(len(MOST)))]))
 
 
 def outcome(file: Path) -> dict[str, object]:
-    """Return which results a run kept, and the hash of the program that it made, if it ended."""
+    """Return how many calls a run made, and the hash of the program that it made, if it ended."""
     program = file.with_suffix(".program")
-    return {"kept": file.read_text().split(), "program": program.read_text() if program.exists() else None}
+    return {"calls": len(file.read_text().split()), "program": program.read_text() if program.exists() else None}
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ from polyqa.optimizers import Recipe
 from polyqa.optimizers.recipes import Optimizer
 
 DEMOS: dict[str, Any] = {"max_bootstrapped_demos": 2, "max_labeled_demos": 0}
-NO_DEMOS: dict[str, Any] = {"max_bootstrapped_demos": 0, "max_labeled_demos": 0}
 
 
 def small(name: str, optimizer: Optimizer, *, threshold: float = 0.5, **settings: Any) -> Recipe:

@@ -7,26 +7,22 @@ compared with the program so far on the same questions. What wins must also gain
 the choice: on those that chose it, the best of many would seem to gain by chance alone.
 """
 
-import logging
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import mean
-from typing import Any
 
 import dspy
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.work import work_through
 from polyqa.evaluation.progress import bar
 from polyqa.extractive import ExtractiveEngine
 
-from ..calls import CallCounter
 from ..leave_one_out import leave_one_out
 from ..plan import Plan
-from ..trials import Trial, changed_instructions, demo_counts, lineage, write_trials
+from ..trials import Trial, changed_instructions, demo_counts, lineage
 from .fitted import fitted
 from .library import Candidate, candidates_for
 
@@ -60,8 +56,6 @@ class _Scored:
     change: Change | None = None
     scores: dict[int, float] = field(default_factory=dict)
     parent: "_Scored | None" = None
-    calls: int = 0
-    spent: int = 0
     note: str = ""
 
 
@@ -85,8 +79,8 @@ class Gain:
         return cls(value, float(1 - ttest_1samp(differences, 0.0, alternative="greater").pvalue))
 
 
-def search_clauses(program: dspy.Module, plan: Plan, file: Path, calls: CallCounter) -> dspy.Module:
-    """Return a program with those clauses in its instructions that gain.
+def search_clauses(program: dspy.Module, plan: Plan) -> tuple[dspy.Module, list[Trial]]:
+    """Return a program with those clauses in its instructions that gain, and what was tried, in that order.
 
     Parameters
     ----------
@@ -96,24 +90,21 @@ def search_clauses(program: dspy.Module, plan: Plan, file: Path, calls: CallCoun
         Its trainset is parted by the seed: one half chooses, the other confirms. The recipe's ``settings``:
         ``rounds`` (clauses at most, 4), ``start`` (questions of the first comparison, 16), ``challengers`` (how many of
         a round are confirmed at most, 3).
-    file
-        For every candidate with its score, in the order in which they were tried, see `trials.write_trials`.
 
     Raises
     ------
     PolyqaError
         If there are fewer than twelve training questions, or no clause for the predictors.
     """
-    search = _Search(program, plan, calls)
+    search = _Search(program, plan)
     with leave_one_out(plan.trainset), dspy.context(lm=plan.lm):
-        search.run(file)
-    return search.best.program
+        search.run()
+    return search.best.program, search.trials
 
 
 class _Search:
-    def __init__(self, program: dspy.Module, plan: Plan, calls: CallCounter) -> None:
+    def __init__(self, program: dspy.Module, plan: Plan) -> None:
         self.plan = plan
-        self.calls = calls
         self.metric = plan.metric_of_recipe()
         self.best = _Scored(program.deepcopy())
         self.tried = [self.best]
@@ -128,16 +119,14 @@ class _Search:
         held = round(HELD_OUT * len(places))
         self.choosing, self.held_out = places[held:], places[:held]
 
-    def run(self, file: Path) -> None:
-        """Search, and write what was tried so far after every round."""
+    def run(self) -> None:
+        """Search."""
         for _ in range(self.plan.recipe.number("rounds", ROUNDS)):
             winner = self._round()
-            if winner is not None and winner.change is not None:
-                self.left = [one for one in self.left if not winner.change.settles(one)]
-                self.best = winner
-            write_trials(file, self.trials)
-            if winner is None:
+            if winner is None or winner.change is None:
                 return
+            self.left = [one for one in self.left if not winner.change.settles(one)]
+            self.best = winner
 
     def _round(self) -> _Scored | None:
         """Return the best of the program with one more clause each, if it is confirmed."""
@@ -192,30 +181,24 @@ class _Search:
 
     def _score_all(self, running: Sequence[_Scored], places: Sequence[int], text: str) -> None:
         """Score programs on the questions on which they were not scored yet."""
-        lacking = {id(one): [place for place in places if place not in one.scores] for one in running}
-        with bar(sum(map(len, lacking.values())), text) as step, _quiet():
-            for one in running:
-                if lacking[id(one)]:
-                    self._score(one, lacking[id(one)], step)
+        lacking = [(one, place) for one in running for place in places if place not in one.scores]
+        with bar(len(lacking), text) as step:
 
-    def _score(self, one: _Scored, places: Sequence[int], step: Callable[[], None]) -> None:
-        def counted(example: dspy.Example, prediction: Any) -> float:
-            step()
-            return float(self.metric(example, prediction))
+            def keep(scored: tuple[_Scored, int], score: float) -> None:
+                one, place = scored
+                one.scores[place] = score
+                step()
 
-        before = self.calls.made
-        evaluate = dspy.Evaluate(
-            devset=[self.plan.trainset[place].to_example() for place in places],
-            metric=counted,
-            num_threads=self.plan.threads,
-            display_progress=False,
-            max_errors=len(places) + 1,  # a question that fails scores 0, as in every run
-        )
-        results = evaluate(one.program).results
-        self.calls.check()  # what was refused must not be taken for a bad score
-        one.scores.update(zip(places, (float(score) for _, _, score in results), strict=True))
-        one.calls = self.calls.made
-        one.spent += one.calls - before
+            work_through(lacking, self._score, keep, at_once=self.plan.threads)
+
+    def _score(self, scored: tuple[_Scored, int]) -> float:
+        """Return the score of a program on a question: 0 if it fails, as in every run."""
+        one, place = scored
+        question = self.plan.trainset[place]
+        try:
+            return float(self.metric(question.to_example(), one.program(question=question.question)))
+        except Exception:  # also where a clause makes every reply unreadable
+            return 0.0
 
     def _differences(self, one: _Scored, places: Sequence[int]) -> list[float]:
         return [one.scores[place] - self.best.scores[place] for place in places]
@@ -234,26 +217,12 @@ class _Search:
                 demos=demo_counts(one.program),
                 score=mean(one.scores.values()),
                 n=len(one.scores),
-                calls=one.calls,
-                spent=one.spent,
                 note=one.note,
             )
             for one in self.tried
         ]
         line = {trial.number for trial in lineage(trials, numbers[id(self.best)])}
-        return [trial.model_copy(update={"kept": trial.number in line}) for trial in trials]
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep DSPy from telling the mean score of every candidate: it is in the trials."""
-    logger = logging.getLogger("dspy.evaluate.evaluate")
-    before = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
+        return [replace(trial, kept=trial.number in line) for trial in trials]
 
 
 def changes(program: dspy.Module, plan: Plan) -> Iterator[Change]:

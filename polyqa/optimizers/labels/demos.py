@@ -5,7 +5,6 @@ are retrieved here as the program does it, so that a labelled demo looks like th
 cited ones and few others are shown: five whole prompts as demos would make the prompt six times as long.
 """
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -29,6 +28,11 @@ from .shown import Demo, Held, Shown, cut, first_empty, held_readings
 
 Maker: TypeAlias = Callable[[Question, Shown], list[Demo]]
 """Makes the demos of a predictor; one that does not say what is asked asks the training question itself."""
+NO_DEMOS = (
+    "The labels give the program no demos, and the recipe changes nothing: they are made for calls whose fields polyqa "
+    "knows, from the passages of a method retrieve(question), or from the training questions' long answers. Take "
+    "bootstrap-few-shot, which takes demos from runs."
+)
 _MAKERS: dict[type[dspy.Signature], Maker] = {}
 _FROM_MEMORY: dict[type[dspy.Signature], Maker] = {}
 
@@ -41,7 +45,8 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
 
     `AnswerClosedBook`, `RefineQuestion` and `AnswerRefined` are told from memory. Where only your corpus knows the
     facts, such demos may teach a language model to make facts up: name the other predictors in the recipe then.
-    `CritiqueSegment` is left out: labels tell no usefulness.
+    `CritiqueSegment` is left out: labels tell no usefulness. So is the verification of DIVA and `auto`, which the paper
+    shows no demos: labelled ones cost more tokens than all others together, and it verified less with them.
 
     Where a question has no reference long answer, the sentences of passages that hold its readings' answers stand for
     one, except in what is told from memory.
@@ -221,73 +226,6 @@ def _refinements(question: Question, shown: Shown) -> list[Demo]:
 def _refined_answers(question: Question, shown: Shown) -> list[Demo]:
     """Give the reference answer from the gold readings."""
     return _with_answer(question, _refinements(question, shown))
-
-
-@_demos_of(signatures.VerifyInterpretation)
-def _verdicts(question: Question, shown: Shown) -> list[Demo]:
-    """Give gold readings in turn over passages that answer them, and that do not.
-
-    A model that is shown hardly any No learns to say Yes. Which reading is the first to be shown with its answer
-    is drawn by the question.
-    """
-    held = {reading[0].question: [reading] for reading in held_readings(question, shown.passages)}
-    first = random.Random(question.question).randrange(2)
-    demos: list[Demo] = []
-    for place, reading in enumerate(question.readings, first):
-        own = held.get(reading.question, [])
-        silent = [one for one in shown.passages if not exact_presence(reading.short_answers, one.render())]
-        if own and not (place % 2 and silent):
-            passages, _ = cut(shown.passages, own, spare=2 - len(own), mixed_by=reading.question)
-        else:
-            own, passages = [], silent[:2]
-        answerable = "Yes" if own else "No"
-        demos.append({"passages": render_passages(passages), "question": reading.question, "answerable": answerable})
-    return demos
-
-
-@_demos_of(signatures.VerifyInterpretations)
-def _answered_candidates(question: Question, shown: Shown) -> list[Demo]:
-    """Give all gold readings, over passages that answer about half of them."""
-    drawn = random.Random(question.question)
-    held = held_readings(question, shown.passages)
-    count = (len(held) + drawn.randrange(2)) // 2
-    numbers = sorted({number for _, number, _ in drawn.sample(held, count)})
-    empty = first_empty(question, shown.passages)
-    passages = [shown.passages[number - 1] for number in numbers] + ([empty] if empty else [])
-    if not passages:
-        return []
-    drawn.shuffle(passages)
-    texts = [passage.render() for passage in passages]
-    answered = [
-        number
-        for number, reading in enumerate(question.readings, 1)
-        if any(exact_presence(reading.short_answers, text) for text in texts)
-    ]
-    candidates = [reading.question for reading in question.readings]
-    return [{"passages": render_passages(passages), "candidates": candidates, "answered": answered}]
-
-
-@_demos_of(signatures.VerifyReadings)
-def _readings_that_hold(question: Question, shown: Shown) -> list[Demo]:
-    """Give gold readings, every other one with the answer of the one before it.
-
-    Which they are is drawn by the question. A reading whose answers agree with that answer stays as it is.
-    """
-    held = held_readings(question, shown.passages)
-    if not held:
-        return []
-    passages, held = cut(shown.passages, held, spare=1, mixed_by=question.question)
-    first = random.Random(question.question).randrange(2)
-    stated: list[Demo] = []
-    supported: list[int] = []
-    for place, (reading, number, alias) in enumerate(held):
-        _, other_number, other = held[place - 1]
-        if place % 2 != first and len(held) > 1 and not agree(other, reading.short_answers):
-            stated.append({"question": reading.question, "answer": other, "pid": str(other_number)})
-        else:
-            stated.append({"question": reading.question, "answer": alias, "pid": str(number)})
-            supported.append(place + 1)
-    return [{"passages": render_passages(passages), "interpretations": stated, "supported": supported}]
 
 
 @_demos_of(signatures.GradePassage)

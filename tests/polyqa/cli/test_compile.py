@@ -141,7 +141,7 @@ def test_ask_takes_a_compiled_program(printed: Printed, refused: Refused, artifa
 def test_the_readme_tells_what_the_card_tells(artifact: Path) -> None:
     text = (artifact / "README.md").read_text()
     card = json.loads((artifact / "card.json").read_text())
-    told = (card["recipe"]["summary"], card["index"]["fingerprint"], card["train"]["fingerprint"], "dev:", "test:")
+    told = (card["recipe"]["summary"], card["index"]["fingerprint"], card["encoder"], "dev:", "test:")
     for part in (*told, "## Prompts\n\n### clarify\n\n8 demos, each call shows the 5 nearest; the first 3:"):
         assert part in text
 
