@@ -4,7 +4,7 @@ import ast
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, ClassVar
 
@@ -89,10 +89,20 @@ class Part(BaseModel):
 class QuestionRecord(Part):
     """A record of some format; its keys are in small letters.
 
-    Where one of the keys that ``may_be_null`` is null, the question has no answer.
+    Attributes
+    ----------
+    name, title
+        What ``load_questions`` and what people call the format.
+    may_be_null
+        Keys that hold the answer: where they are null, the question has none.
+    join
+        Makes one question of two that share an id and the question; ``None`` where an id may stand but once.
     """
 
+    name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
     may_be_null: ClassVar[frozenset[str]] = frozenset()
+    join: ClassVar[Callable[[Question, Question], Question] | None] = None
 
     id: Id | None = Field(None, validation_alias=AliasChoices(*IDS))
     question: Annotated[Text, BeforeValidator(_question)] = Field(validation_alias=AliasChoices(*QUESTIONS))
