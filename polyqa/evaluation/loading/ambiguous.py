@@ -146,26 +146,11 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def _joined(one: Question, other: Question) -> Question:
-    """Return a question with the readings of both.
-
-    Readings whose questions differ in nothing but case and white space become one with the answers of both:
-    the annotators of a place or a year that was drawn twice did not always agree.
-    """
-    readings = {_folded(reading.question): reading for reading in one.readings}
-    for reading in other.readings:
-        key = _folded(reading.question)
-        first = readings.setdefault(key, reading)
-        readings[key] = replace(first, short_answers=distinct((*first.short_answers, *reading.short_answers)))
-    return replace(one, readings=tuple(readings.values()))
-
-
 class SituatedQARecord(QuestionRecord):
     """SituatedQA (Zhang and Choi, 2021): ``edited_question`` names one place or date, ``answer`` holds there."""
 
     name = "situatedqa"
     title = "SituatedQA"
-    join = staticmethod(_joined)
 
     id: Id = Field(validation_alias=AliasChoices(*IDS))  # records of one question are told by it
     edited_question: Text
@@ -174,6 +159,20 @@ class SituatedQARecord(QuestionRecord):
     def to_question(self, id: str) -> Question:
         """Return the record as a question of one reading; answers that repeat are dropped."""
         return Question(id=id, question=self.question, readings=(Reading(self.edited_question, distinct(self.answer)),))
+
+    @staticmethod
+    def joined(one: Question, other: Question) -> Question:
+        """Return a question with the readings of both.
+
+        Readings whose questions differ in nothing but case and white space become one with the answers of both:
+        the annotators of a place or a year that was drawn twice did not always agree.
+        """
+        readings = {_folded(reading.question): reading for reading in one.readings}
+        for reading in other.readings:
+            key = _folded(reading.question)
+            first = readings.setdefault(key, reading)
+            readings[key] = replace(first, short_answers=distinct((*first.short_answers, *reading.short_answers)))
+        return replace(one, readings=tuple(readings.values()))
 
 
 class MultiAnswerRecord(QuestionRecord):

@@ -87,11 +87,13 @@ def convert(records: Iterable[Record], format: str | None, origin: str) -> Loade
             found[question.id] = (record.where, question)
         else:
             where, earlier = found[question.id]
-            if chosen.join is None or earlier.question != question.question:
-                also = "" if chosen.join is None else " with another question"
+            same = earlier.question == question.question
+            joined = chosen.joined(earlier, question) if same else None
+            if joined is None:
+                also = "" if same else " with another question"
                 said = f"the id {question.id!r} already stands at {where}{also}"
                 raise problem(record.where, said, excerpt(record.value))
-            found[question.id] = (where, chosen.join(earlier, question))
+            found[question.id] = (where, joined)
     if not found:
         raise problem(origin, "there is no question in it that has an answer")
     questions = [question for _, question in found.values()]

@@ -4,7 +4,7 @@ import ast
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, ClassVar
 
@@ -95,14 +95,11 @@ class QuestionRecord(Part):
         What ``load_questions`` and what people call the format.
     may_be_null
         Keys that hold the answer: where they are null, the question has none.
-    join
-        Makes one question of two that share an id and the question; ``None`` where an id may stand but once.
     """
 
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""
     may_be_null: ClassVar[frozenset[str]] = frozenset()
-    join: ClassVar[Callable[[Question, Question], Question] | None] = None
 
     id: Id | None = Field(None, validation_alias=AliasChoices(*IDS))
     question: Annotated[Text, BeforeValidator(_question)] = Field(validation_alias=AliasChoices(*QUESTIONS))
@@ -111,6 +108,11 @@ class QuestionRecord(Part):
     def fits(cls, row: Mapping[str, Any]) -> bool:
         """Return whether a row that has the needed keys is of this format."""
         return True
+
+    @staticmethod
+    def joined(one: Question, other: Question) -> Question | None:
+        """Return one question of two that share an id and the question; ``None`` where an id may stand but once."""
+        return None
 
     @abstractmethod
     def to_question(self, id: str) -> Question | None:
