@@ -64,16 +64,16 @@ def _notes(runs: Sequence[Run]) -> Iterable[str]:
 
 def run_table(run: Run) -> str:
     """Return the headline of a run, one row per value, the headline's first, and what was run on what."""
-    values = run.summarized()
+    values, questions = run.summarized(), len(run.records)
     first = headline_of(values)
     figure = f"{COLUMNS[first].label} {estimate_text(first, values[first])}" if first else "no metric"
     failed = f", {run.failed} failed" if run.failed else ""
-    rows = [
-        [COLUMNS[name].label, estimate_text(name, values[name]), str(values[name].n), COLUMNS[name].meaning]
-        for name in sorted(values, key=lambda name: name != first)
-    ]
-    table = markdown_table(["metric", "value", "questions", "what it is"], rows)
-    head = f"{run.name}: {figure} on {counted(len(run.records), 'question')}{failed}"
+    rows = []
+    for name in sorted(values, key=lambda name: name != first):
+        of = "" if values[name].n == questions else f" (of {values[name].n})"
+        rows.append([COLUMNS[name].label, estimate_text(name, values[name]), f"{COLUMNS[name].meaning}{of}"])
+    head = f"{run.name}: {figure} on {counted(questions, 'question')}{failed}"
+    table = markdown_table(["metric", "value", "what it is (of how many questions, if not all)"], rows)
     return "\n".join([head, "", table, "", *_notes([run])]) + "\n"
 
 
