@@ -1,8 +1,8 @@
 """The metrics as `evaluate` modules, for those who compute with ``module.compute(predictions=…, references=…)``.
 
-Each wraps the plain function of the same name: what a corpus value is (mean, DR of the means, macro or
-micro) is decided here. They need no network. Importing this module imports `evaluate` and `datasets`,
-which takes seconds; nothing else in `metrics` does.
+Each wraps the plain function of the same name: what a corpus value is (mean, DR of the means) is decided here. They
+need no network. Importing this module imports `evaluate` and `datasets`, which takes seconds; nothing else in
+`metrics` does.
 
 >>> from polyqa.metrics.modules import StrEM
 >>> StrEM().compute(predictions=["In 1997, in the USA."], references=[[["1997"], ["1998"]]])
@@ -19,7 +19,6 @@ from datasets import Features, List, Value
 from polyqa.base.values import Interpretation
 from polyqa.models import Reader, SpanReader
 
-from . import grounded
 from .alce import alce_text
 from .answer_coverage import answer_coverage
 from .answer_f1 import answer_f1
@@ -231,48 +230,6 @@ class Recall(_AtK):
     """Mean recall@k over distinct answers; a prediction is a ranked list of passages' texts."""
 
     function = staticmethod(recall)
-
-
-class Grounded(Module):
-    """VERDICT's metrics from a judge's decisions (`grounded.Judgement`, as mappings); macro and micro.
-
-    ``repeated`` may be ``None``; ``released=True`` takes G-recall as the released code has it.
-    """
-
-    inputs: ClassVar = {
-        "predictions": {
-            **{name: List(Value("bool")) for name in ("grounded", "matched", "found", "groundable", "supported")},
-            "repeated": List(Value("bool")),
-            "distinct": Value("int64"),
-        }
-    }
-
-    def __init__(self, *, released: bool = False, sufficient: int = 5, **settings: Any) -> None:
-        self.released = released
-        self.sufficient = sufficient
-        super().__init__(**settings)
-
-    def _compute(self, predictions: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-        judged = [
-            grounded.Judgement(**dict[str, Any]({k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}))
-            for row in predictions
-        ]
-        g_recall = grounded.released_grounded_recall if self.released else grounded.grounded_recall
-        ratios = {
-            "precision": [grounded.precision(one) for one in judged],
-            "recall": [grounded.gold_recall(one) for one in judged],
-            "grounded_precision": [grounded.grounded_precision(one) for one in judged],
-            "grounded_recall": [g_recall(one) for one in judged],
-        }
-        values = {name: grounded.macro(own) for name, own in ratios.items()}
-        values |= {f"{name}_micro": grounded.micro(own) for name, own in ratios.items()}
-        for end in ("", "_micro"):
-            values[f"grounded_f1{end}"] = grounded.grounded_f1(
-                values[f"grounded_precision{end}"], values[f"grounded_recall{end}"]
-            )
-        values["interpretations"] = fmean(len(one.grounded) for one in judged)
-        values[f"sufficient@{self.sufficient}"] = grounded.sufficient(judged, self.sufficient)
-        return values
 
 
 def _readings(records: Any) -> tuple[GoldReading, ...]:

@@ -1,28 +1,22 @@
 """Tree of Clarifications (Kim et al., 2023, https://arxiv.org/abs/2310.14696)."""
 
+from collections import deque
 from collections.abc import Sequence
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 import dspy
 
 from polyqa.base.values import Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.sampling import TOC_ANSWER_SAMPLING, TOC_EXPANSION_SAMPLING
-from polyqa.metrics.text import several
+from polyqa.metrics.text import normalize_answer, several
 from polyqa.signatures import ExtractInterpretations, VerifyAgainstRoot, WriteLongFormAnswer
 
 from .base import RetrievalSettings, RetrievingProgram, write_answer
 from .citation import cite, holding
 from .spans import rerank
-from .steps import Steps, ask_all, work
-from .tree import GrowingTree
-
-
-class _Check(NamedTuple):
-    """What is verified against the root question; the names are those of `VerifyAgainstRoot`."""
-
-    passage: str
-    candidate: str
+from .steps import Steps, ask, ask_all, work
+from .tree import ClarificationNode, NodeStatus, repeats
 
 
 class TreeOfClarifications(RetrievingProgram):
@@ -60,7 +54,6 @@ class TreeOfClarifications(RetrievingProgram):
 
     FAILURES = 3
     FEWEST = 2  # the paper says "insufficient"; a question that is held to be ambiguous has at least two readings
-    EXPANDED_AT_ONCE = 3  # nodes of a level; it changes neither tree nor answer, only time, and calls that are wasted
 
     def __init__(
         self,
@@ -86,57 +79,75 @@ class TreeOfClarifications(RetrievingProgram):
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
         candidates = yield from work(self.search, question)
-        tree = GrowingTree(question, nodes=self.nodes, depth=self.depth, failures=self.FAILURES, strict=self.lean)
+        root = ClarificationNode(question=question)
+        queue, asked, failed = deque([root]), {normalize_answer(question)}, 0
         read: dict[str, Passage] = {}
-        verdicts: dict[_Check, bool] = {}
-        while batch := tree.to_expand(self.EXPANDED_AT_ONCE):
-            near = yield from work(self._nearest, [node for _, node in batch], candidates)
-            read |= {passage.pid: passage for passages in near for passage in passages}
-            replies = yield from ask_all(
-                [
-                    (self.extract, {"passages": render_passages(passages), "question": node})
-                    for (_, node), passages in zip(batch, near, strict=True)
-                ]
-            )
-            fresh = tree.sprout(
-                [
-                    (number, cite(reply.interpretations, passages))
-                    for (number, _), passages, reply in zip(batch, near, replies, strict=True)
-                ]
-            )
-            checks = yield from work(self._checks, fresh, candidates)
-            # The check does not show a node's question: readings with one answer in one passage are one check.
-            new = [check for check in dict.fromkeys(checks) if check not in verdicts]
-            judged = yield from ask_all([(self.verify, {"question": question, **check._asdict()}) for check in new])
-            verdicts |= {check: reply.fitting == "Yes" for check, reply in zip(new, judged, strict=True)}
-            tree.settle(fresh, [verdicts[check] for check in checks] if self.pruning else [True] * len(fresh))
-        readings, passages = yield from work(self._select, tree, question, candidates)
+        verdicts: dict[tuple[str, str], bool] = {}
+        while queue and failed < self.FAILURES and len(root.kept()) < self.nodes:
+            node = queue.popleft()
+            passages = yield from work(rerank, self.reranker, node.question, candidates, self.passages)
+            read |= {passage.pid: passage for passage in passages}
+            reply = yield from ask(self.extract, passages=render_passages(passages), question=node.question)
+            fresh = self._fresh(root, cite(reply.interpretations, passages))
+            fitting = yield from self._verified(question, fresh, candidates, verdicts)
+            failed = 0 if any(fitting) else failed + 1
+            for reading, fits in zip(fresh, fitting, strict=True):
+                child = node.add(reading, NodeStatus.VALID if fits else NodeStatus.PRUNED)
+                if len(root.kept()) == self.nodes:
+                    break
+                # To a question that was asked before the reply would be the same.
+                if fits and (text := normalize_answer(reading.question)) not in asked:
+                    asked.add(text)
+                    queue += [child] if child.depth < self.depth else []
+        readings, passages = yield from work(self._select, root, question, candidates)
         answer = yield from write_answer(self.write, question, readings, passages)
         universe = list((read | {passage.pid: passage for passage in passages}).values())
-        return dspy.Prediction(
-            answer=answer, interpretations=readings, passages=passages, universe=universe, tree=tree.frozen()
-        )
+        return dspy.Prediction(answer=answer, interpretations=readings, passages=passages, universe=universe, tree=root)
 
-    def _nearest(self, questions: Sequence[str], candidates: Sequence[Passage]) -> list[list[Passage]]:
-        return [rerank(self.reranker, question, candidates, self.passages) for question in questions]
+    def _fresh(self, root: ClarificationNode, readings: Sequence[Interpretation]) -> list[Interpretation]:
+        """Return the readings that repeat no node of the tree (de-duplication)."""
+        known = [node.reading for node in root.breadth_first()][1:]
+        fresh: list[Interpretation] = []
+        for reading in readings:
+            if not repeats(reading, [*known, *fresh], strict=self.lean):
+                fresh.append(reading)
+        return fresh
 
-    def _checks(self, fresh: Sequence[Interpretation], candidates: Sequence[Passage]) -> list[_Check]:
+    def _verified(
+        self,
+        question: str,
+        readings: Sequence[Interpretation],
+        candidates: Sequence[Passage],
+        verdicts: dict[tuple[str, str], bool],
+    ) -> Steps[list[bool]]:
+        """Return for each reading whether it answers the root question; ``verdicts`` holds those of earlier checks."""
         if not self.pruning:
-            return []
+            return [True] * len(readings)
+        checks = yield from work(self._checks, readings, candidates)
+        # The check does not show a node's question: readings with one answer in one passage are one check.
+        new = [check for check in dict.fromkeys(checks) if check not in verdicts]
+        judged = yield from ask_all(
+            [(self.verify, {"question": question, "passage": passage, "candidate": answer}) for passage, answer in new]
+        )
+        verdicts.update({check: reply.fitting == "Yes" for check, reply in zip(new, judged, strict=True)})
+        return [verdicts[check] for check in checks]
+
+    def _checks(self, readings: Sequence[Interpretation], candidates: Sequence[Passage]) -> list[tuple[str, str]]:
+        """Return for each reading the most relevant passage that holds its answer, and the answer."""
         checks = []
-        for reading in fresh:
+        for reading in readings:
             # An answer in words of the language model's own stands in no passage: the nearest one decides.
             options = holding(candidates, reading.answer) or candidates
             best = render_passages(rerank(self.reranker, reading.question, options, 1))
-            checks.append(_Check("".join(best), reading.answer))
+            checks.append(("".join(best), reading.answer))
         return checks
 
     def _select(
-        self, tree: GrowingTree, question: str, candidates: Sequence[Passage]
+        self, root: ClarificationNode, question: str, candidates: Sequence[Passage]
     ) -> tuple[list[Interpretation], list[Passage]]:
         """Return the readings in breadth-first order, and K passages that hold their answers first."""
-        tree.restore(self.FEWEST)
-        readings = tree.readings()[: self.nodes]
+        root.restore(self.FEWEST)
+        readings = [node.reading for node in root.kept()][: self.nodes]
         ranked = rerank(self.reranker, question, candidates, len(candidates)) if candidates else []
         by_pid = {passage.pid: passage for passage in ranked}
         cited = [by_pid[reading.pid] for reading in readings if reading.pid is not None]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from polyqa.lm.recorder import Call
 
 _LONGEST_HEAD = 12
+_FIGURES = frozenset("0123456789+-<")  # what a figure in a cell begins with
 
 
 def confirming(yes: bool) -> Callable[[object], bool]:
@@ -142,7 +143,9 @@ def show_markdown(text: str) -> None:
                 out.print()
             names = ["\n".join(wrap(head[column], width)) for column, width in columns]
             shown = [[escaped(row[column]) for column, _ in columns] for row in rows]
-            out.print(table(*map(escaped, names), right=[escaped(name) for name in names[1:]], rows=shown))
+            figures = [any(row[column][:1] in _FIGURES for row in rows) for column, _ in columns]
+            right = [escaped(name) for name, of_figures in zip(names, figures, strict=True) if of_figures]
+            out.print(table(*map(escaped, names), right=right, rows=shown))
 
 
 def fitting(rows: Sequence[Sequence[str]], width: int) -> list[list[tuple[int, int]]]:

@@ -1,6 +1,5 @@
 """`polyqa evaluate`, `polyqa compare`, `polyqa table`: figures with their uncertainty."""
 
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted
 
 from . import completion, options
-from .display import at_work, console, escaped, show_json, show_markdown, table
+from .display import at_work, show_json, show_markdown
 from .errors import end_with_failures
 from .terminal import say
 
@@ -249,27 +248,7 @@ def table_command(
 
 
 def _show(run: "Run", as_json: bool) -> None:
-    """Print the headline of a run, then every metric with what it is."""
-    from polyqa.evaluation.columns import COLUMNS
-    from polyqa.evaluation.comparison import headline_of
-    from polyqa.evaluation.tables import estimate_text
-
     if as_json:
         show_json([run.to_dict()])
-        return
-    values = run.summarized()
-    first = headline_of(values)
-    out = console()
-    of = counted(len(run.records), "question") + (f", {run.failed} failed" if run.failed else "")
-    figure = f"{COLUMNS[first].label} {estimate_text(first, values[first])}" if first else "no metric"
-    out.print(f"[bold]{escaped(run.name)}[/]: [bold]{escaped(figure)}[/] on {of}\n")
-    rows = []
-    for name in sorted(values, key=lambda name: name != first):
-        value, of = values[name], "" if values[name].n == len(run.records) else f" ({values[name].n})"
-        interval = "–" if isnan(value.low) else f"[dim]{value.low:,.1f} – {value.high:,.1f}[/]"
-        cells = (COLUMNS[name].label, f"{value.value:,.1f}", interval, f"{COLUMNS[name].meaning}{of}")
-        rows.append(tuple(f"[bold]{cell}[/]" for cell in cells) if name == first else cells)
-    columns = ("metric", "value", "95% interval", "what it is")
-    out.print(table(*columns, right=columns[1:3], rows=rows))
-    if any(value.n != len(run.records) for value in values.values()):
-        out.print("\n[dim](in brackets: of how many questions, where not of all)[/]")
+    else:
+        show_markdown(run.to_markdown())

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from polyqa.base.text import counted, p_text
 
 from .columns import COLUMNS
-from .comparison import Comparison
+from .comparison import Comparison, headline_of
 from .runs import Run, same_questions, summarize
 from .statistics import Difference, Estimate
 from .verdicts import LITTLE, is_nothing
@@ -63,13 +63,18 @@ def _notes(runs: Sequence[Run]) -> Iterable[str]:
 
 
 def run_table(run: Run) -> str:
-    """Return one row per value of a run, and what was run on what."""
-    rows = [
-        [COLUMNS[name].label, estimate_text(name, value), str(value.n), COLUMNS[name].meaning]
-        for name, value in run.summarized().items()
-    ]
-    table = markdown_table(["metric", "value", "questions", "what it is"], rows)
-    return "\n".join([table, "", *_notes([run])]) + "\n"
+    """Return the headline of a run, one row per value, the headline's first, and what was run on what."""
+    values, questions = run.summarized(), len(run.records)
+    first = headline_of(values)
+    figure = f"{COLUMNS[first].label} {estimate_text(first, values[first])}" if first else "no metric"
+    failed = f", {run.failed} failed" if run.failed else ""
+    rows = []
+    for name in sorted(values, key=lambda name: name != first):
+        of = "" if values[name].n == questions else f" (of {values[name].n})"
+        rows.append([COLUMNS[name].label, estimate_text(name, values[name]), f"{COLUMNS[name].meaning}{of}"])
+    head = f"{run.name}: {figure} on {counted(questions, 'question')}{failed}"
+    table = markdown_table(["metric", "value", "what it is (of how many questions, if not all)"], rows)
+    return "\n".join([head, "", table, "", *_notes([run])]) + "\n"
 
 
 def comparison_tables(comparison: Comparison, *, everything: bool = True) -> str:

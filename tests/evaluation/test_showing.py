@@ -29,10 +29,13 @@ def compared(text: str = "theirs") -> Comparison:
 
 def test_a_run_shows_every_value_and_what_was_run() -> None:
     ((head, _, *rows),) = table_rows(RUN.to_markdown())
-    assert head == ["metric", "value", "questions", "what it is"]
+    assert head[:2] == ["metric", "value"]
     assert {"D-F1", "STR-EM", "calls"} <= {row[0] for row in rows}
-    assert ["STR-EM", "45.8 [29.9, 61.8]", "12", "share of the gold answers in the text"] in rows
+    assert ["STR-EM", "45.8 [29.9, 61.8]", "share of the gold answers in the text"] in rows
+    assert RUN.to_markdown().startswith(f"mine: DR {rows[0][1]} on 12 questions\n")
     assert "- mine: told, " in RUN.to_markdown()
+    few = run_of([*RUN.records[:4], record("q", {"str_em": 1.0})], "few").to_markdown()
+    assert "| how well the text answers each reading (of 4) |" in few
 
 
 def test_a_run_as_data_is_its_summary(tmp_path: Path) -> None:

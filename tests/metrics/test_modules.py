@@ -3,7 +3,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 
 from polyqa import metrics
 from polyqa.base.values import Interpretation
-from polyqa.metrics import answer_coverage, exact_presence, grounded, modules, mrecall
+from polyqa.metrics import answer_coverage, exact_presence, modules, mrecall
 from polyqa.metrics.alce import alce_text
 from polyqa.metrics.answer_f1 import answer_f1
 from polyqa.metrics.disambig_f1 import score_disambig_f1
@@ -21,7 +21,6 @@ from polyqa.metrics.edit_f1 import edit_f1
 from polyqa.metrics.exact_match import exact_match
 from polyqa.metrics.f1_answer import f1_answer
 from polyqa.metrics.gold import Question, Reading
-from polyqa.metrics.grounded import Judgement
 from polyqa.metrics.long_form import score_long_answers
 from polyqa.metrics.recall import recall
 from polyqa.metrics.rouge_l import rouge_l
@@ -64,11 +63,6 @@ ANNOTATIONS = [
 ASKED = ["Who hosted?"] * 3
 SETS = [[[list(one.short_answers) for one in own] for own in record] for record in ANNOTATIONS]
 ANSWERED = [[one.answer for one in own] for own in FOUND]
-JUDGED = [
-    Judgement((True, False), (True, False), (True, False), (True, True), (True, False), distinct=2),
-    Judgement((True, True, True), (True, False, False), (True,), (False,), (False,), distinct=3, repeated=(False,) * 3),
-    Judgement((), (), (False,), (True,), (False,), distinct=0),
-]
 
 
 def shown(readings: Any) -> list[dict[str, Any]]:
@@ -85,7 +79,6 @@ WHOLE: Columns = {
     ],
 }
 RETRIEVED: Columns = {"predictions": TEXTS, "references": ANSWERS}
-DECIDED: Columns = {"predictions": [asdict(one) for one in JUDGED]}
 REWRITTEN: Columns = {
     "predictions": [[one.model_dump() for one in own] for own in FOUND],
     "references": [[shown(own) for own in record] for record in ANNOTATIONS],
@@ -117,25 +110,6 @@ def disambig(reader: Reader) -> dict[str, Any]:
         "disambig_hit": fmean(one.hit for one in scores),
         "reader": reader.name,
     }
-
-
-def ratios(*, released: bool) -> dict[str, float]:
-    recalled = grounded.released_grounded_recall if released else grounded.grounded_recall
-    functions: dict[str, Any] = {
-        "precision": grounded.precision,
-        "recall": grounded.gold_recall,
-        "grounded_precision": grounded.grounded_precision,
-        "grounded_recall": recalled,
-    }
-    values = {"interpretations": 5 / 3, "sufficient@3": 1 / 3}
-    for name, function in functions.items():
-        own = [function(one) for one in JUDGED]
-        values |= {name: grounded.macro(own), f"{name}_micro": grounded.micro(own)}
-    for end in ("", "_micro"):
-        values[f"grounded_f1{end}"] = grounded.grounded_f1(
-            values[f"grounded_precision{end}"], values[f"grounded_recall{end}"]
-        )
-    return values
 
 
 @dataclass(frozen=True)
@@ -192,10 +166,6 @@ CASES = {
     "AC at 1": retrieval(modules.AnswerCoverage, answer_coverage, 1),
     "AC by ASQA's match": retrieval(modules.AnswerCoverage, answer_coverage, 2, match=exact_presence),
     "recall": retrieval(modules.Recall, recall, 2),
-    "grounded": Case(modules.Grounded, DECIDED, lambda _: ratios(released=False), {"sufficient": 3}),
-    "grounded as released": Case(
-        modules.Grounded, DECIDED, lambda _: ratios(released=True), {"sufficient": 3, "released": True}
-    ),
 }
 
 

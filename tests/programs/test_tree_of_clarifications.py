@@ -104,12 +104,6 @@ def test_depth_one_is_clarification_without_a_tree(parts: Parts) -> None:
     assert len(engine.asked("interpretations")) == 1
 
 
-def test_nodes_of_a_level_and_their_checks_go_out_at_once(parts: Parts) -> None:
-    engine = ScriptedEngine(clarify, latency=0.2)
-    scripted(TreeOfClarifications(*parts, preset="paper"), engine)
-    assert engine.most_at_once == 3
-
-
 def test_its_tree_is_json(parts: Parts, embedded: dspy.LM) -> None:
     result = polyqa.ask(QUESTION, program=TreeOfClarifications(*parts), lm=embedded)
     tree = json.loads(json.dumps(result.to_dict()))["tree"]

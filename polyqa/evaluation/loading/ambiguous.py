@@ -60,6 +60,10 @@ class AsqaRecord(QuestionRecord):
     the same keys, but ``question``. A question without pairs has no answer.
     """
 
+    name = "asqa"
+    title = "ASQA"
+    may_be_null = frozenset({"qa_pairs"})
+
     qa_pairs: Annotated[list[_AsqaPair], BeforeValidator(by_row)]
     annotations: Annotated[list[_LongAnswer], BeforeValidator(by_row)] | None = None
     long_answer: Text | None = None
@@ -67,8 +71,6 @@ class AsqaRecord(QuestionRecord):
     reason: Text | None = None
     wrong_answers: list[Text] | None = None
     documents: _Documents | None = None
-
-    may_be_null = frozenset({"qa_pairs"})
 
     def to_question(self, id: str) -> Question | None:
         """Return the record as a question; pairs are kept as they are, also where two ask the same."""
@@ -122,6 +124,9 @@ _Annotation = Annotated[_SingleAnswer | _MultipleQAs, Field(discriminator="type"
 class AmbigNQRecord(QuestionRecord):
     """AmbigNQ (Min et al., 2020), light or full or as on the hub: a question with at least one annotation."""
 
+    name = "ambignq"
+    title = "AmbigNQ"
+
     annotations: Annotated[list[_Annotation], Field(min_length=1), BeforeValidator(by_row)]
 
     def to_question(self, id: str) -> Question:
@@ -137,8 +142,15 @@ class AmbigNQRecord(QuestionRecord):
         return Question(id=id, question=self.question, readings=readings, other_annotations=tuple(annotated))
 
 
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
 class SituatedQARecord(QuestionRecord):
     """SituatedQA (Zhang and Choi, 2021): ``edited_question`` names one place or date, ``answer`` holds there."""
+
+    name = "situatedqa"
+    title = "SituatedQA"
 
     id: Id = Field(validation_alias=AliasChoices(*IDS))  # records of one question are told by it
     edited_question: Text
@@ -148,27 +160,26 @@ class SituatedQARecord(QuestionRecord):
         """Return the record as a question of one reading; answers that repeat are dropped."""
         return Question(id=id, question=self.question, readings=(Reading(self.edited_question, distinct(self.answer)),))
 
+    @staticmethod
+    def joined(one: Question, other: Question) -> Question:
+        """Return a question with the readings of both.
 
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
-def join(one: Question, other: Question) -> Question:
-    """Return a question with the readings of both.
-
-    Readings whose questions differ in nothing but case and white space become one with the answers of both:
-    the annotators of a place or a year that was drawn twice did not always agree.
-    """
-    readings = {_folded(reading.question): reading for reading in one.readings}
-    for reading in other.readings:
-        key = _folded(reading.question)
-        first = readings.setdefault(key, reading)
-        readings[key] = replace(first, short_answers=distinct((*first.short_answers, *reading.short_answers)))
-    return replace(one, readings=tuple(readings.values()))
+        Readings whose questions differ in nothing but case and white space become one with the answers of both:
+        the annotators of a place or a year that was drawn twice did not always agree.
+        """
+        readings = {_folded(reading.question): reading for reading in one.readings}
+        for reading in other.readings:
+            key = _folded(reading.question)
+            first = readings.setdefault(key, reading)
+            readings[key] = replace(first, short_answers=distinct((*first.short_answers, *reading.short_answers)))
+        return replace(one, readings=tuple(readings.values()))
 
 
 class MultiAnswerRecord(QuestionRecord):
     """WebQuestions (Berant et al., 2013), QAMPARI as ALCE has it: all ``answers``, texts or aliases, are asked for."""
+
+    name = "multi-answer"
+    title = "questions with several answers"
 
     answers: Annotated[list[Answers], Field(min_length=1), BeforeValidator(answers)]
 
@@ -191,6 +202,9 @@ class MultiAnswerRecord(QuestionRecord):
 class MultiSpanQARecord(QuestionRecord):
     """MultiSpanQA (Li et al., 2022): tokens of a context, of which ``label`` marks several answers (B, I, O)."""
 
+    name = "multispanqa"
+    title = "MultiSpanQA"
+
     context: list[str]
     label: list[str]
 
@@ -212,6 +226,9 @@ class RamdocsRecord(QuestionRecord):
 
     ``documents`` have a ``text``, a ``type`` (``correct``, ``misinfo`` or ``noise``) and the ``answer`` that they give.
     """
+
+    name = "ramdocs"
+    title = "RAMDocs"
 
     documents: Annotated[_Documents, Field(min_length=1)]
     gold_answers: Annotated[list[Text], Field(min_length=1)]

@@ -13,9 +13,9 @@ from polyqa.base.rows import Record, excerpt, folded, problem
 from polyqa.base.text import counted
 from polyqa.metrics.gold import Question
 
-from .fields import QuestionRecord
-from .formats import Format, detect_format, named_format
-from .plain import DPRRecord
+from .fields import QuestionRecord, answers
+from .formats import detect_format, named_format
+from .plain import PlainRecord
 
 _WITH_PASSAGES = {"ctxs", "positive_ctxs"}  # of DPR
 _SEVERAL = "--format multi-answer takes each as an answer of its own"
@@ -39,7 +39,7 @@ class Loaded:
     """
 
     questions: list[Question]
-    format: Format
+    format: type[QuestionRecord]
     left_out: frozenset[str] = frozenset()
     hint: str = ""
 
@@ -79,7 +79,7 @@ def convert(records: Iterable[Record], format: str | None, origin: str) -> Loade
     found: dict[str, tuple[str, Question]] = {}
     left_out: set[str] = set()
     for number, record in enumerate(rows, 1):
-        checked = check(record, chosen.record, chosen.name)
+        checked = check(record, chosen, chosen.name)
         question = checked.to_question(checked.id or str(number))
         if question is None:
             left_out.add(checked.id or str(number))
@@ -87,17 +87,27 @@ def convert(records: Iterable[Record], format: str | None, origin: str) -> Loade
             found[question.id] = (record.where, question)
         else:
             where, earlier = found[question.id]
-            if chosen.join is None or earlier.question != question.question:
-                also = "" if chosen.join is None else " with another question"
+            same = earlier.question == question.question
+            joined = chosen.joined(earlier, question) if same else None
+            if joined is None:
+                also = "" if same else " with another question"
                 said = f"the id {question.id!r} already stands at {where}{also}"
                 raise problem(record.where, said, excerpt(record.value))
-            found[question.id] = (where, chosen.join(earlier, question))
+            found[question.id] = (where, joined)
     if not found:
         raise problem(origin, "there is no question in it that has an answer")
     questions = [question for _, question in found.values()]
-    plain = format is None and chosen.record is DPRRecord and not _WITH_PASSAGES & rows[0].value.keys()
-    several = plain and any(len(question.readings[0].short_answers) > 1 for question in questions)
+    several = format is None and chosen is PlainRecord and _may_be_several(rows[0])
+    several = several and any(len(question.readings[0].short_answers) > 1 for question in questions)
     return Loaded(questions, chosen, frozenset(left_out), _SEVERAL if several else _of_labels(questions))
+
+
+def _may_be_several(record: Record) -> bool:
+    """Return whether a record has a list of ``answers`` that may be several: with DPR's passages they are aliases."""
+    row = folded(record)
+    listed = answers(row.get("answers"))
+    texts = isinstance(listed, list) and all(isinstance(one, str) for one in listed)
+    return texts and not _WITH_PASSAGES & row.keys()
 
 
 def _of_labels(questions: Iterable[Question]) -> str:
@@ -134,7 +144,8 @@ def check(record: Record, kind: type[R], name: str) -> R:
     """Return a record as one of its kind; else raise `PolyqaError`, which says where it stands and what is wrong."""
     row = folded(record)
     nulls = {str(name).strip().lower() for name in record.value} - row.keys()
-    row |= {name: [] for name in kind.may_be_null & nulls}
+    if not kind.may_be_null & row.keys():
+        row |= {name: [] for name in kind.may_be_null & nulls}
     try:
         return kind.model_validate(row)
     except ValidationError as error:

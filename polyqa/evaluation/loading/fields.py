@@ -89,9 +89,16 @@ class Part(BaseModel):
 class QuestionRecord(Part):
     """A record of some format; its keys are in small letters.
 
-    Where one of the keys that ``may_be_null`` is null, the question has no answer.
+    Attributes
+    ----------
+    name, title
+        What ``load_questions`` and what people call the format.
+    may_be_null
+        Keys that hold the answer: where they are null, the question has none.
     """
 
+    name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
     may_be_null: ClassVar[frozenset[str]] = frozenset()
 
     id: Id | None = Field(None, validation_alias=AliasChoices(*IDS))
@@ -101,6 +108,11 @@ class QuestionRecord(Part):
     def fits(cls, row: Mapping[str, Any]) -> bool:
         """Return whether a row that has the needed keys is of this format."""
         return True
+
+    @staticmethod
+    def joined(one: Question, other: Question) -> Question | None:
+        """Return one question of two that share an id and the question; ``None`` where an id may stand but once."""
+        return None
 
     @abstractmethod
     def to_question(self, id: str) -> Question | None:

@@ -1,6 +1,6 @@
 """The records of data sets whose questions have one answer, with its aliases."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field
@@ -8,111 +8,52 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Question, Reading
 
-from .fields import Answers, AnswersIfAny, Part, QuestionRecord, distinct, joined
+from .fields import AnswersIfAny, Part, QuestionRecord, answers, distinct, joined
 
 
-class OneAnswerRecord(QuestionRecord):
-    """A question with the aliases of one answer; what follows says where they stand."""
+def _aliases(value: Any) -> Any:
+    """Return the aliases of an answer that may stand in an object, or each in one of its own."""
+    if isinstance(value, Mapping):
+        row = {str(name).lower(): one for name, one in value.items()}
+        told = [answers(row.get(name) or []) for name in ("value", "text", "answer", "aliases")]
+        return [alias for own in told for alias in (own if isinstance(own, list) else [own]) if alias is not None]
+    if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
+        return [alias for one in value for alias in (_aliases(one) if isinstance(one, Mapping) else [one])]
+    return answers(value)
 
-    answers: list[str] = Field(default_factory=list)
 
-    def aliases(self) -> Iterable[str]:
-        """Return the aliases, which may repeat; the first is the canonical one."""
-        return self.answers
+def _of_one_answer(id: str, question: str, aliases: Iterable[str]) -> Question | None:
+    """Return a question of one reading, which is the question itself; ``None`` if no alias has words."""
+    told = distinct(alias for alias in aliases if alias.strip())
+    return Question(id, question, (Reading(question, told),)) if told else None
+
+
+_GOLD = ("answers", "golden_answers", "possible_answers", "answer")
+
+
+class PlainRecord(QuestionRecord):
+    """A question with the aliases of one answer: most data sets, and tables of one's own.
+
+    The answer is a text, a figure, yes or no, or a list of its aliases, also in a text (NQ-open, DPR, FiD, FlashRAG,
+    PopQA, HotpotQA, MuSiQue); an object with its value and aliases (TriviaQA), or with a text for each alias (SQuAD),
+    or a list of objects (SQuAD, KILT). If it is empty, there is none.
+    """
+
+    name = "plain"
+    title = "questions with an answer"
+    may_be_null = frozenset({*_GOLD, "output"})
+
+    answers: Annotated[list[str], BeforeValidator(_aliases)] = Field(validation_alias=AliasChoices(*_GOLD, "output"))
+    answer_aliases: AnswersIfAny = Field(default_factory=list)
+
+    @classmethod
+    def fits(cls, row: Mapping[str, Any]) -> bool:
+        """Return whether a row has an answer: an ``output`` that is a text is one that a system gave."""
+        return any(name in row for name in _GOLD) or not isinstance(row["output"], str)
 
     def to_question(self, id: str) -> Question | None:
-        """Return the record as a question of one reading, which is the question itself."""
-        aliases = distinct(alias for alias in self.aliases() if alias.strip())
-        return Question(id, self.question, (Reading(self.question, aliases),)) if aliases else None
-
-
-class PlainRecord(OneAnswerRecord):
-    """HotpotQA, MuSiQue, and tables of one's own: ``answer`` is one text, or a list in it; empty, there is none."""
-
-    answers: AnswersIfAny = Field(validation_alias="answer")
-    answer_aliases: AnswersIfAny = Field(default_factory=list)
-    may_be_null = frozenset({"answer"})
-
-    def aliases(self) -> Iterable[str]:
-        """Return the answer, and MuSiQue's aliases of it."""
-        return (*self.answers, *self.answer_aliases)
-
-
-class NQOpenRecord(PlainRecord):
-    """NQ-open (Lee et al., 2019): the aliases as ``answer``."""
-
-    @classmethod
-    def fits(cls, row: Mapping[str, Any]) -> bool:
-        """Return whether the answer is a list."""
-        return isinstance(row["answer"], list)
-
-
-class DPRRecord(OneAnswerRecord):
-    """DPR's questions (Karpukhin et al., 2020), FiD's, FlashRAG's: ``answers`` are the aliases of one answer."""
-
-    answers: AnswersIfAny = Field(validation_alias=AliasChoices("answers", "golden_answers"))
-    may_be_null = frozenset({"answers", "golden_answers"})
-
-
-class PopQARecord(OneAnswerRecord):
-    """PopQA (Mallen et al., 2023): ``possible_answers``, a list that is written as a text."""
-
-    answers: Answers = Field(validation_alias="possible_answers")
-
-
-def _value_and_aliases(answer: Any) -> Any:
-    if not isinstance(answer, Mapping):
-        return answer
-    row = {str(name).lower(): value for name, value in answer.items()}
-    aliases = row.get("aliases", [])
-    return [row.get("value"), *(aliases if isinstance(aliases, list) else [aliases])]
-
-
-class TriviaQARecord(OneAnswerRecord):
-    """TriviaQA (Joshi et al., 2017), official or as on the hub: an ``answer`` with its value and aliases."""
-
-    answers: Annotated[list[str], BeforeValidator(_value_and_aliases)] = Field(validation_alias="answer")
-
-    @classmethod
-    def fits(cls, row: Mapping[str, Any]) -> bool:
-        """Return whether the answer is an object."""
-        return isinstance(row["answer"], Mapping)
-
-
-def _in_each(name: str) -> Callable[[Any], Any]:
-    """Return what takes a text out of each of some objects, which a table may hold by column."""
-
-    def texts(value: Any) -> Any:
-        if isinstance(value, Mapping) and isinstance(value.get(name), list):
-            return [text or "" for text in value[name]]  # the hub's SQuAD has columns of other lengths beside it
-        rows = value if isinstance(value, list) else [value]
-        return [one.get(name) or "" if isinstance(one, Mapping) else one for one in rows]
-
-    return texts
-
-
-class SquadRecord(OneAnswerRecord):
-    """SQuAD (Rajpurkar et al., 2016, 2018), official or as on the hub: ``answers`` with a text each, or none."""
-
-    answers: Annotated[list[str], BeforeValidator(_in_each("text"))]
-
-    @classmethod
-    def fits(cls, row: Mapping[str, Any]) -> bool:
-        """Return whether the answers are objects, or there are none to a context."""
-        answers = row["answers"]
-        objects = isinstance(answers, list) and all(isinstance(one, Mapping) for one in answers)
-        return isinstance(answers, Mapping) or (objects and (bool(answers) or "context" in row))
-
-
-class KiltRecord(OneAnswerRecord):
-    """KILT (Petroni et al., 2021): the ``input`` with each accepted answer as an ``output``."""
-
-    answers: Annotated[list[str], BeforeValidator(_in_each("answer"))] = Field(validation_alias="output")
-
-    @classmethod
-    def fits(cls, row: Mapping[str, Any]) -> bool:
-        """Return whether there are objects for outputs; ALCE's results have a text."""
-        return not isinstance(row["output"], str)
+        """Return the record as a question of one reading."""
+        return _of_one_answer(id, self.question, (*self.answers, *self.answer_aliases))
 
 
 class _ShortAnswer(Part):
@@ -135,20 +76,26 @@ def _tokens(document: Any) -> Any:
     return []
 
 
-class NaturalQuestionsRecord(OneAnswerRecord):
+class NaturalQuestionsRecord(QuestionRecord):
     """Natural Questions (Kwiatkowski et al., 2019): simplified, full, or as on the hub.
 
     The short answers of all annotators are aliases. Those of the official files are tokens of ``document_text`` or
     ``document_tokens``.
     """
 
+    name = "natural-questions"
+    title = "Natural Questions"
+
     annotations: Annotated[list[_NQAnnotation], BeforeValidator(by_row)]
     tokens: Annotated[list[str], BeforeValidator(_tokens)] = Field(
         validation_alias=AliasChoices("document_text", "document_tokens", "document")
     )
 
-    def aliases(self) -> Iterable[str]:
-        """Return the short answers, and yes or no."""
+    def to_question(self, id: str) -> Question | None:
+        """Return the record as a question of one reading."""
+        return _of_one_answer(id, self.question, self._aliases())
+
+    def _aliases(self) -> Iterable[str]:
         for note in self.annotations:
             for answer in note.short_answers:
                 yield answer.text or joined(self.tokens[answer.start_token : answer.end_token])

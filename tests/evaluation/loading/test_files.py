@@ -78,7 +78,7 @@ NO_QUESTION = ": there is no question in it"
             "q.jsonl",
             ': line 3, column 29: not JSON (Expecting \':\' delimiter): {"question": "who", "answer"',
         ),
-        ([ONE, TWO, BAD], "q.jsonl", f": line 3: no nq-open record: answer: Field required: {json.dumps(BAD)}"),
+        ([ONE, TWO, BAD], "q.jsonl", f": line 3: no plain record: answers: Field required: {json.dumps(BAD)}"),
         *((text, "q.json", ": the file is empty") for text in ("", " \n\n", "\ufeff")),
         *((text, name, NO_QUESTION) for name in ("q.jsonl", "q.csv") for text in ("", " \n\n", "\ufeff")),
         *((text, "q.json", NO_QUESTION) for text in ("[]", "{}", '{"dev": []}', '{"dev": {}}')),
@@ -92,8 +92,8 @@ def test_what_is_wrong_is_all_that_is_told(write: Write, data: Any, name: str, m
     ("data", "name", "split", "message"),
     [
         ("[1,\n}", "q.json", None, ": line 2, column 1: not JSON (Expecting value"),
-        ([ONE, BAD], "q.json", None, ": record 2: no nq-open record: "),
-        ({"dev": [ONE, BAD]}, "q.json", None, ": split 'dev': record 2: no nq-open record: "),
+        ([ONE, BAD], "q.json", None, ": record 2: no plain record: "),
+        ({"dev": [ONE, BAD]}, "q.json", None, ": split 'dev': record 2: no plain record: "),
         ('[{"a": ' + "[" * 900 + "]" * 900 + "}]", "q.json", None, "no format has these keys"),  # and is shown
         (f'{{"a": {json.dumps(ONE)}, "a": 1}}', "q.json", None, "the key 'a' stands twice in one object"),
         ("question,answer", "q.xlsx", None, "questions are read from .json, .jsonl, .ndjson"),

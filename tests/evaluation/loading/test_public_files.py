@@ -14,26 +14,27 @@ PUBLIC: dict[str, tuple[str, str, str, list[tuple[str, str, list[tuple[str, ...]
     "DPR": (
         "nq-test.qa.csv",
         "who built it\t['Earl Rowan', \"Rowan's men\"]\nwhen, then\t['1432']\n",
-        "read as DPR: 2 questions, 1.5 aliases each; --format multi-answer takes each as an answer of its own",
+        "read as questions with an answer: 2 questions, 1.5 aliases each; "
+        "--format multi-answer takes each as an answer of its own",
         [("1", "who built it", [("Earl Rowan", "Rowan's men")]), ("2", "when, then", [("1432",)])],
     ),
     "DPR with passages": (
         "dev.json",
         '[{"question": "who?", "answers": ["Rowan", "Earl Rowan"], "ctxs": [{"id": "wiki:1", "text": "t"}]}]',
-        "read as DPR: 1 question, 2.0 aliases each",
+        "read as questions with an answer: 1 question, 2.0 aliases each",
         [("1", "who?", [("Rowan", "Earl Rowan")])],
     ),
     "FlashRAG": (
         "dev.jsonl",
         '{"id": "dev_0", "question": "who?", "golden_answers": ["Rowan"], "metadata": {}}\n',
-        "read as DPR: 1 question, 1.0 aliases each",
+        "read as questions with an answer: 1 question, 1.0 aliases each",
         [("dev_0", "who?", [("Rowan",)])],
     ),
     "TriviaQA": (
         "unfiltered-web-dev.json",
         '{"Data": [{"Answer": {"Aliases": ["Rowan", "Earl Rowan"], "NormalizedAliases": ["rowan"], "Value": '
         '"Earl Rowan"}, "Question": "Who?", "QuestionId": "tc_1"}], "Domain": "Web", "Version": 1.0}',
-        "read as TriviaQA: 1 question, 2.0 aliases each",
+        "read as questions with an answer: 1 question, 2.0 aliases each",
         [("tc_1", "Who?", [("Earl Rowan", "Rowan")])],
     ),
     "SQuAD 2.0": (
@@ -41,14 +42,14 @@ PUBLIC: dict[str, tuple[str, str, str, list[tuple[str, str, list[tuple[str, ...]
         '{"version": "v2.0", "data": [{"title": "Castle", "paragraphs": [{"context": "Rowan built it.", "qas": ['
         '{"id": "b", "question": "Who sold it?", "is_impossible": true, "answers": []}, {"id": "a", "question": "Who?",'
         '"answers": [{"text": "Rowan", "answer_start": 0}, {"text": "Rowan", "answer_start": 0}]}]}]}]}',
-        "read as SQuAD: 1 question, 1.0 aliases each; 1 question without an answer left out",
+        "read as questions with an answer: 1 question, 1.0 aliases each; 1 question without an answer left out",
         [("a", "Who?", [("Rowan",)])],
     ),
     "MRQA": (
         "mrqa.jsonl.gz",
         '{"header": {"dataset": "NewsQA"}}\n'
         '{"context": "Rowan built it.", "qas": [{"qid": "m", "question": "Who?", "answers": ["Rowan"]}]}\n',
-        "read as DPR: 1 question, 1.0 aliases each",
+        "read as questions with an answer: 1 question, 1.0 aliases each",
         [("m", "Who?", [("Rowan",)])],
     ),
     "MuSiQue": (
@@ -68,7 +69,7 @@ PUBLIC: dict[str, tuple[str, str, str, list[tuple[str, str, list[tuple[str, ...]
     "PopQA": (
         "popQA.tsv",
         'id\tprop\tquestion\tpossible_answers\n42\tbuilder\tWho?\t["Earl Rowan", "Rowan \\u00e9"]\n',
-        "read as PopQA: 1 question, 2.0 aliases each",
+        "read as questions with an answer: 1 question, 2.0 aliases each",
         [("42", "Who?", [("Earl Rowan", "Rowan é")])],
     ),
     "Natural Questions, simplified": (
@@ -94,7 +95,7 @@ PUBLIC: dict[str, tuple[str, str, str, list[tuple[str, str, list[tuple[str, ...]
     "KILT": (
         "nq-dev-kilt.jsonl",
         '{"id": "k", "input": "who?", "output": [{"answer": "Rowan"}, {"provenance": []}, {"answer": "Earl Rowan"}]}\n',
-        "read as KILT: 1 question, 2.0 aliases each",
+        "read as questions with an answer: 1 question, 2.0 aliases each",
         [("k", "who?", [("Rowan", "Earl Rowan")])],
     ),
     "MultiSpanQA": (

@@ -42,9 +42,9 @@ def test_evaluate_prints_a_table_and_goes_on_where_it_stopped(
     assert code == 0, err
     folder = tmp_path / "rac--dev"
     assert re.match(r"rac--dev: DR [\d.]+ \[[\d.]+, [\d.]+\] on 4 questions\n", out)
-    assert out.index("\nDR ") < out.index("\nD-F1 "), "the headline comes first"
+    assert out.index("\n| DR | ") < out.index("\n| D-F1 | "), "the headline comes first"
     for column in COLUMNS.values():
-        if re.search(rf"^{re.escape(column.label)} ", out, re.MULTILINE):
+        if f"\n| {column.label} | " in out:
             assert column.meaning in out
     assert f"{folder}: 4 questions, 0 failed" in err
     whole = (folder / PREDICTIONS).read_bytes()
