@@ -45,7 +45,7 @@ def api_router(service: Service) -> APIRouter:
         checked = await service.checked(asked, request.scope["request_id"])
         if EventSourceResponse.media_type in request.headers.get("accept", ""):
             return await event_stream(service.events(checked), lambda event: server_sent(event.data, event.name))
-        return await answer_while_connected(request, service.answer(checked), JSONResponse)
+        return await answer_while_connected(request, service.events(checked), JSONResponse)
 
     @router.get("/health", tags=["catalog"])
     async def health() -> Health:

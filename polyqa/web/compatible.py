@@ -62,7 +62,7 @@ def compatible_router(service: Service) -> APIRouter:
         if sent.stream:
             with_usage = bool((sent.stream_options or {}).get("include_usage"))
             return await event_stream(service.events(asked), _chunks(sent.model, with_usage))
-        return await answer_while_connected(request, service.answer(asked), partial(_completion, sent.model))
+        return await answer_while_connected(request, service.events(asked), partial(_completion, sent.model))
 
     @router.get("/api/search", tags=["ColBERTv2"])
     async def search(query: str, k: int = 10, index: _Index = None, where: _Where = None) -> Any:
