@@ -2,11 +2,13 @@ import asyncio
 import json
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import numpy as np
 import pytest
+from scripted_engine import ScriptedEngine
 
 import polyqa
 from polyqa import asking
@@ -89,6 +91,30 @@ def test_a_program_and_a_language_model_of_one_s_own_are_asked_in_every_way(tmp_
     assert [line["answer"] for line in answered] == ["In 1997."]
     run = polyqa.evaluate(Own(), "homonyms/dev", models=polyqa.Models(lm=own_lm(), judge=None), folder=tmp_path / "run")
     assert run.records
+
+
+class Forwarding(dspy.BaseLM):
+    """A language model as users of DSPy wrote them before it had engines: it cannot be awaited."""
+
+    def forward(self, prompt: Any = None, messages: Any = None, **settings: Any) -> Any:
+        said = SimpleNamespace(message=SimpleNamespace(content='{"answer": "In 1997."}'), finish_reason="stop")
+        return SimpleNamespace(choices=[said], usage={}, model=self.model)
+
+
+@pytest.mark.parametrize(
+    "lm",
+    [
+        lambda: Forwarding("mine"),
+        lambda: dspy.LM("mine", engine=ScriptedEngine(lambda prompt: {"answer": "In 1997."}), cache=False),
+    ],
+    ids=["a class", "an engine"],
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_language_model_of_one_s_own_that_cannot_be_awaited_answers_as_well(lm: Any, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"program": polyqa.load("closed-book")}
+    assert asyncio.run(polyqa.aask("When?", lm=lm(), **given)).answer == polyqa.ask("When?", lm=lm(), **given).answer
+    answered = polyqa.answer_many(["When?"], tmp_path / "a.jsonl", models=polyqa.Models(lm=lm()), **given)
+    assert [line["answer"] for line in answered] == ["In 1997."]
 
 
 def test_what_a_program_of_ones_own_tells_is_data_whatever_it_is(tmp_path: Path) -> None:
