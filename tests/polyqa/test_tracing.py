@@ -321,29 +321,6 @@ def test_a_collector_and_a_server_get_both_and_the_experiment_is_as_before(
 
 
 @pytest.mark.slow
-def test_a_run_that_is_terminated_is_told_so(mlflow_server: Mlflow, tmp_path: Path) -> None:
-    import mlflow
-
-    client = mlflow.MlflowClient(mlflow_server.address)
-
-    def status() -> str | None:
-        place = client.get_experiment_by_name("polyqa")
-        runs = client.search_runs([place.experiment_id]) if place else []
-        return runs[0].info.status if runs else None
-
-    command = [sys.executable, "-m", "polyqa", "evaluate", "--program", "diva", "--judge", "none"]
-    command += ["--mlflow", mlflow_server.address, "--runs", str(tmp_path)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            until(lambda: status() == "RUNNING" or process.poll() is not None)
-            process.terminate()
-            _, error = process.communicate(timeout=60)
-        finally:
-            process.kill()
-    assert (process.returncode, status()) == (143, "KILLED"), error
-
-
-@pytest.mark.slow
 def test_a_server_that_goes_away_costs_no_answer(tmp_path: Path) -> None:
     program = polyqa.load("rac")
     with running(tmp_path) as mlflow_server, warnings.catch_warnings(record=True) as told:
