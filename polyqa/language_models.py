@@ -44,7 +44,7 @@ _OWN_OPTIONS = {
     "model": "--lm",
     "record": "--record",
 }
-_RECORDED = "recorded/"
+RECORDED = "recorded/"
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def language_model(
     limits = LMSettings(timeout=timeout, retries=retries, requests_per_minute=requests_per_minute)  # checks them
     if record is not None:
         return recorded(record, language_model(name, api_base=api_base, **limits.limits(), **settings))
-    if name.startswith(_RECORDED):
+    if name.startswith(RECORDED):
         path, model = split_recorded(name)
         return recorded(path, model=model, **settings)
     name, own_address = split_address(name)
@@ -352,7 +352,7 @@ def check_name(name: str) -> None:
     """
     whole = split_address(name)[0]
     provider, slash, model = whole.partition("/")
-    if whole == LOCAL or whole.startswith((f"{LOCAL}/", _RECORDED)) or (provider.strip() and model.strip("/ ")):
+    if whole == LOCAL or whole.startswith((f"{LOCAL}/", RECORDED)) or (provider.strip() and model.strip("/ ")):
         return
     missing, one = ("model", "") if slash and provider else ("provider", provider or model)
     hosted, near = (f"openai/{one or 'gpt-4o-mini'}", f"ollama_chat/{one or 'llama3.1'}")
@@ -365,16 +365,16 @@ def split_recorded(name: str) -> tuple[str, str | None]:
     >>> split_recorded("recorded/replies.jsonl.gz@openai/gpt-4o")
     ('replies.jsonl.gz', 'openai/gpt-4o')
     """
-    path, ending, model = name.removeprefix(_RECORDED).partition(f"{ENDING}@")
+    path, ending, model = name.removeprefix(RECORDED).partition(f"{ENDING}@")
     return (path + ENDING, model) if ending else (path, None)
 
 
 def absolute_recorded(name: str) -> str:
     """Return the name of a recorded language model that holds in any folder; other names as they are."""
-    if not name.startswith(_RECORDED):
+    if not name.startswith(RECORDED):
         return name
     path, model = split_recorded(name)
-    return f"{_RECORDED}{Path(path).absolute()}" + (f"@{model}" if model else "")
+    return f"{RECORDED}{Path(path).absolute()}" + (f"@{model}" if model else "")
 
 
 def judge_model(name: str, settings: LMSettings = LMSettings()) -> dspy.LM:

@@ -34,7 +34,7 @@ from polyqa.programs.knn import KNNPredict
 from polyqa.programs.registry import PROGRAMS, registered
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
-from .language_models import LOCAL, Models, embedded_engine, language_model, shared_encoder, shared_reader
+from .language_models import LOCAL, RECORDED, Models, embedded_engine, language_model, shared_encoder, shared_reader
 from .program_settings import checked_settings
 
 DEFAULT_INDEX = SHIPPED
@@ -53,7 +53,7 @@ def default_program(lm: str | dspy.LM | None) -> str:
     >>> default_program("local"), default_program("openai/gpt-4o-mini"), default_program(None)
     ('spanwise', 'auto', 'auto')
     """
-    if isinstance(lm, str) and lm.startswith("recorded/"):
+    if isinstance(lm, str) and lm.startswith(RECORDED):
         lm = language_model(lm)  # the file says whose replies it holds
     name = "" if lm is None else lm if isinstance(lm, str) else str(lm.model)
     return SMALL_PROGRAM if re.match(rf"(recorded/.*@)?{LOCAL}(/|$)", name) else DEFAULT_PROGRAM
@@ -201,15 +201,13 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     similarity, the reader and writer of the embedded engine, and a model that runs on this machine. No language model
     on a server is called.
     """
-    asked, retriever = getattr(program, "asked", None), getattr(program, "retriever", None)
-    if isinstance(asked, QuestionRetriever):
+    if isinstance(asked := getattr(program, "asked", None), QuestionRetriever):
         asked.database.warm_up()
-    for index in (retriever, *getattr(retriever, "retrievers", ())):
-        if isinstance(index, ColBERTIndex):
-            index.warm_up()
-            reranker = getattr(program, "reranker", None)
-            if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
-                reranker.score([_ANYTHING], [next(filter(None, index.positions))])
+    if (index := index_of(program)) is not None:
+        index.warm_up()
+        reranker = getattr(program, "reranker", None)
+        if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
+            reranker.score([_ANYTHING], [next(filter(None, index.positions))])
     for model in (lm, *own_lms(program).values()):
         engine = getattr(model, "engine", None)  # a `dspy.BaseLM` has none; that of a recording has the model behind it
         server = getattr(getattr(engine, "lm", model), "server", None)
@@ -240,8 +238,9 @@ def over(program: dspy.Module, index: ColBERTIndex) -> dspy.Module:
 
 def index_of(program: dspy.Module) -> ColBERTIndex | None:
     """Return the index that a program searches; ``None`` if it searches none."""
-    retrievers = getattr(getattr(program, "retriever", None), "retrievers", ())
-    return next((index for index in retrievers if isinstance(index, ColBERTIndex)), None)
+    retriever = getattr(program, "retriever", None)
+    searched = (retriever, *getattr(retriever, "retrievers", ()))
+    return next((index for index in searched if isinstance(index, ColBERTIndex)), None)
 
 
 class _OwnDocuments:

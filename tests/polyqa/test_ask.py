@@ -93,6 +93,14 @@ def test_a_program_and_a_language_model_of_one_s_own_are_asked_in_every_way(tmp_
     assert run.records
 
 
+def test_an_index_may_itself_be_the_retriever_of_a_program() -> None:
+    rac = polyqa.load("rac")
+    program = type(rac)(polyqa.open_index(), rac.reranker)
+    result = polyqa.ask("who founded alexandra?", program=program)
+    assert result.respelled == {"alexandra": "Alexandria"}
+    assert "“homonyms”" in polyqa.ask("What is the capital of Mongolia?", program=program).answer
+
+
 class Forwarding(dspy.BaseLM):
     """A language model as users of DSPy wrote them before it had engines: it cannot be awaited."""
 
