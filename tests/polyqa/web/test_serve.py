@@ -114,7 +114,10 @@ def test_what_nobody_named_and_cannot_be_read_is_left_out(
             Shelf(embedded_lm(), **named)  # type: ignore[arg-type]
 
 
-def test_the_engine_answers_as_many_at_once_as_there_are_cores() -> None:
+def test_a_model_on_this_machine_answers_no_more_at_once_than_it_can(tmp_path: Path) -> None:
+    """Whoever waits for a place is not on the clock; whoever waits for a slot is."""
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    assert limits_of(language_model(f"local/{tmp_path / 'm.gguf'}", slots=3)).at_once == 3
     assert limits_of(language_model("openai/x@http://example.com")).at_once == 64
     assert 1 <= limits_of(language_model()).at_once < 64
     assert limits_of(language_model(), 7).at_once == 7
