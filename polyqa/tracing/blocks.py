@@ -12,7 +12,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.keys import error_line
 from polyqa.lm.recorder import Events, listening
 
-from .addresses import OTEL, environment, require_address
+from .addresses import OTEL, START_ONE, environment, require_address
 from .runs import Losses, Report
 
 EXPERIMENT = "polyqa"
@@ -69,14 +69,14 @@ def traced(address: str | None, *, experiment: str = EXPERIMENT) -> Iterator[Non
         place = None
         if address != OTEL:
             stack.callback(mlflow.set_tracking_uri, mlflow.get_tracking_uri())
-            mlflow.set_tracking_uri(address)
             try:
+                mlflow.set_tracking_uri(address)
                 client = mlflow.MlflowClient()
                 known = client.get_experiment_by_name(experiment)
                 place = known.experiment_id if known is not None else client.create_experiment(experiment)
-            except mlflow.exceptions.MlflowException as error:
+            except (mlflow.exceptions.MlflowException, ValueError) as error:
                 raise PolyqaError(
-                    f"What answers at {address} is no MLflow server, or refuses: {error_line(error, 200)}"
+                    f"No MLflow server answers at {address} ({error_line(error, 200)}). Check the address. {START_ONE}"
                 ) from error
         mlflow.tracing.reset()  # spans go where the environment says now
         stack.callback(mlflow.tracing.reset)  # which sends what is left
