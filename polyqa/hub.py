@@ -118,7 +118,6 @@ def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> N
     body = f"`polyqa pull {repo}` gets this compiled program.\n\n{_PULLS.sub('', _FRONT.sub('', text))}"
     (folder / README).write_text(f"---\n{header}---\n\n{body}", encoding="utf-8")
     check(folder)
-    _check_sizes(f"{str(what)!r:.200}", {file.name: file.stat().st_size for file in folder.iterdir()})
 
 
 def pull(repo: str, to: str | Path | None = None, *, revision: str = "main", overwrite: bool = False) -> Pulled:
@@ -151,7 +150,6 @@ def pull(repo: str, to: str | Path | None = None, *, revision: str = "main", ove
     commit, names = _listed(repo, revision)
     try:
         with replacing(target) as draft:
-            _require_free(target, overwrite)  # what was there at first may not be what is there now
             _download(repo, commit, names, draft)
             try:
                 check(draft)
@@ -177,14 +175,10 @@ def _listed(repo: str, revision: str) -> tuple[str, list[str]]:
         if not {STATE, CARD} <= sizes.keys():
             raise PolyqaError(f"{repo} holds no compiled program of polyqa: it must have {STATE} and {CARD}.")
         names = [name for name in _FILES if name in sizes]
-        _check_sizes(repo, {name: sizes[name] for name in names})
+        for name in names:
+            if sizes[name] > _MOST_MB << 20:
+                raise PolyqaError(f"{name} of {repo} is larger than {_MOST_MB} MB, which no such file is.")
     return str(info.sha), names
-
-
-def _check_sizes(of: str, sizes: dict[str, int]) -> None:
-    for name, size in sizes.items():
-        if size > _MOST_MB << 20:
-            raise PolyqaError(f"{name} of {of} is larger than {_MOST_MB} MB, which no such file is.")
 
 
 def _download(repo: str, commit: str, names: list[str], folder: Path) -> None:
@@ -194,14 +188,10 @@ def _download(repo: str, commit: str, names: list[str], folder: Path) -> None:
 
     with _hub_errors(repo, "pull"):
         try:
-            snapshot_download(
-                repo, revision=commit, local_dir=folder, allow_patterns=names, library_name="polyqa"
-            )
+            snapshot_download(repo, revision=commit, local_dir=folder, allow_patterns=names, library_name="polyqa")
         except LocalEntryNotFoundError as error:  # says only that the hub gave no answer; its cause says which
             raise error.__cause__ or error from None
     shutil.rmtree(folder / ".cache", ignore_errors=True)  # the client's own notes
-    if missing := sorted(set(names) - {path.name for path in folder.iterdir()}):
-        raise PolyqaError(f"{missing[0]} of {repo} did not come. Pull it again.")
 
 
 def _require_free(target: Path, overwrite: bool) -> None:
