@@ -12,7 +12,7 @@ import typer
 from polyqa.base.errors import PolyqaError
 
 from . import completion
-from .help import CLUSTER, LANGUAGE_MODEL, MORE, NETWORK
+from .help import CLUSTER, LANGUAGE_MODEL, MORE, NETWORK, SET_BY_LM_SET
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -300,16 +300,8 @@ class LanguageModels:
         ),
     ] = None
 
-    def models(self, *, by_lm_set: Sequence[str] = (), **scoring: Any) -> "Models":
-        """Return the models.
-
-        Parameters
-        ----------
-        by_lm_set
-            The fields that the command has no options for, and takes by ``--lm-set``.
-        scoring
-            The other fields of `polyqa.Models`.
-        """
+    def models(self, **scoring: Any) -> "Models":
+        """Return the models, with other fields of `polyqa.Models`; ``--lm-set`` sets these options, too."""
         from polyqa.language_models import LMSettings, Models
 
         more = dict(named_value("--lm-set", pair, "top_p=0.9") for pair in self.lm_set or ())
@@ -317,7 +309,7 @@ class LanguageModels:
             raise PolyqaError(
                 "--lm-set takes no api_key: a shell remembers it. Set the provider's environment variable."
             )
-        asked = replace(self, **{name: more.pop(name) for name in by_lm_set if more.get(name) is not None})
+        asked = replace(self, **{name: more.pop(name) for name in SET_BY_LM_SET if more.get(name) is not None})
         limits = (asked.timeout, asked.retries, asked.requests_per_minute)
         settings = LMSettings(asked.temperature, asked.max_tokens, more, *limits, asked.record)
         return Models(self.lm, self.helper_lm, self.prompt_lm, settings, self.api_base, **scoring)
