@@ -30,20 +30,10 @@ _KEYS = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
-_OWN_OPTIONS = {
-    "temperature": "--temperature",
-    "max_tokens": "--max-tokens",
-    "max_completion_tokens": "--max-tokens",
-    "timeout": "--timeout",
-    "retries": "--retries",
-    "num_retries": "--retries",
-    "requests_per_minute": "--requests-per-minute",
-    "rpm": "--requests-per-minute",
-    "api_base": "--api-base",
-    "base_url": "--api-base",
-    "model": "--lm",
-    "record": "--record",
-}
+_HAVE_OPTIONS = frozenset(
+    ("temperature", "max_tokens", "max_completion_tokens", "timeout", "retries", "num_retries", "requests_per_minute")
+    + ("rpm", "api_base", "base_url", "model", "record")
+)
 RECORDED = "recorded/"
 
 
@@ -97,10 +87,10 @@ class LMSettings:
         for name, what in (("timeout", "a number of seconds"), ("requests_per_minute", "a number")):
             if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
                 raise PolyqaError(f"--{name.replace('_', '-')} is {what} above 0, not {value}.")
-        for name in self.more.keys() & _OWN_OPTIONS.keys():
+        for name in self.more.keys() & _HAVE_OPTIONS:
             if self.more[name] is None and name in SAMPLED:
                 continue
-            raise PolyqaError(f"{name} has an option of its own: {_OWN_OPTIONS[name]}.")
+            raise PolyqaError(f"{name} has an option of its own, see --help-all.")
 
     def sampling(self) -> dict[str, Any]:
         """Return what changes replies, as keywords of `dspy.LM`."""

@@ -30,18 +30,16 @@ def model_command(context: typer.Context, as_json: options.Json = False) -> None
 def _list(as_json: bool) -> None:
     from dataclasses import asdict
 
-    from polyqa.lm.local import free_memory, local_settings, needed_memory
+    from polyqa.lm.local import local_settings
     from polyqa.models.gguf import MODELS, model_path
 
-    data, rows, needs = [], [], []
+    data, rows = [], []
     for model in MODELS:
         path, default = model_path(model), model is MODELS[0]
         pulled = path.is_file()
         data.append({**asdict(model), "default": default, "pulled": pulled, "path": str(path)})
         title, size = f"{escaped(model.title)}{' (default)' * default}", f"{model.bytes / 1e6:,.0f} MB"
         rows.append((f"[bold]{model.name}[/]", title, model.licence, size, "yes" if pulled else "no"))
-        if pulled:
-            needs.append(f"{model.name} needs about {needed_memory(path) / 2**30:.1f} GiB")
     if as_json:
         show_json(data)
         return
@@ -49,11 +47,10 @@ def _list(as_json: bool) -> None:
     out.print(table("name", "model", "licence", "size", "here", right=["size"], rows=rows))
     folder = model_path(MODELS[0]).parent
     out.print(f"[dim]in {escaped(str(folder))}; polyqa model pull NAME gets one[/]", soft_wrap=True)
-    here, free = local_settings(), free_memory()
-    memory = "" if free is None else f"; {free / 2**30:.1f} GiB of memory are free"
+    here = local_settings()
     out.print(
         f"[dim]on this machine they run with threads={here.threads} slots={here.slots} context={here.context}, unless "
-        f"--lm-set says otherwise{memory}{''.join(f'; {need}' for need in needs)}[/]",
+        "--lm-set says otherwise[/]",
         soft_wrap=True,
     )
 
