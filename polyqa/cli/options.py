@@ -99,7 +99,6 @@ Reader = Annotated[
         metavar="NAME",
         help="Small model that finds answers in a text, to score answers and check generated questions: embedded, a "
         "path, or a hub name such as deepset/roberta-large-squad2.",
-        autocompletion=completion.one_of("embedded"),
     ),
 ]
 Judge = Annotated[
@@ -108,7 +107,6 @@ Judge = Annotated[
         metavar="NAME",
         help="Judges whether passages support the readings: embedded, none, or a language model; "
         "openai/NAME@http://HOST/v1 is one on a server of its own.",
-        autocompletion=completion.one_of("embedded", "none"),
     ),
 ]
 Alce = Annotated[bool, more("--alce", help="Score as ALCE does: first line only, without citations.")]
@@ -167,7 +165,6 @@ Measure = Annotated[
     typer.Option(
         metavar="NAME",
         help="What to optimize: dr or disambig_f1 (the long answer), or f1_answer (the short answers).",
-        autocompletion=completion.one_of("dr", "disambig_f1", "f1_answer"),
     ),
 ]
 
@@ -187,12 +184,7 @@ MaxCalls = Annotated[
     ),
 ]
 Engine = Annotated[
-    str,
-    _of_cluster(
-        metavar="NAME",
-        help="local, or ray for a Ray cluster (pip install 'polyqa[ray]').",
-        autocompletion=completion.one_of("local", "ray"),
-    ),
+    str, _of_cluster(metavar="NAME", help="local, or ray for a Ray cluster (pip install 'polyqa[ray]').")
 ]
 Workers = Annotated[int, _of_cluster(metavar="N", min=1, help="Number of Ray workers, one CPU each.")]
 Address = Annotated[
