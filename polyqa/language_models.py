@@ -118,9 +118,9 @@ class Models:
     prompt_lm
         Writes instructions; ``lm`` if not given. The embedded engine cannot write any.
     settings
-        How they are asked, where they are names. ``helper_lm`` is asked with ``temperature`` and ``max_tokens``, too
-        (not if it reasons), but not with ``more``, which is about ``lm``. ``prompt_lm`` and ``judge`` keep
-        temperatures of their own. The limits are for all, and so is how a model on this machine runs.
+        How they are asked, where they are names; refused where none is. ``helper_lm`` is asked with ``temperature``
+        and ``max_tokens``, too (not if it reasons), but not with ``more``, which is about ``lm``. ``prompt_lm`` and
+        ``judge`` keep temperatures of their own. The limits are for all, and so is how a model on this machine runs.
     api_base
         Address of the server of ``lm`` and ``prompt_lm``, where they are names. The helper and the judge have
         addresses in their own names.
@@ -150,6 +150,12 @@ class Models:
         if not isinstance(chosen, str):
             if not isinstance(chosen, dspy.BaseLM):
                 raise PolyqaError(f"A language model is a name or one of DSPy, not {chosen!r:.80}.")
+            others = (self.helper_lm, self.prompt_lm, self.judge if self.judge != "embedded" else None)
+            if self.settings != LMSettings() and not any(isinstance(one, str) for one in others):
+                raise PolyqaError(
+                    f"Settings are for language models by name, and {chosen.model} is made already: give them where it "
+                    "is made. `polyqa.recorded(path, lm)` records one."
+                )
             return chosen
         if chosen != MODEL_NAME:
             return language_model(chosen, api_base=self.api_base, **self.settings.limits(), **self.settings.sampling())

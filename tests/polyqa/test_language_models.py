@@ -134,6 +134,7 @@ def make_all(models: Models) -> tuple[dspy.LM, dspy.LM | None]:
         (Models(PLAIN, helper_lm=""), "'' names no provider"),
         (Models(PLAIN, helper_lm="openai/"), "'openai/' names no model"),
         (Models("openai//"), "'openai//' names no model"),
+        (Models(dspy.LM(PLAIN), settings=LMSettings(record="a.jsonl.gz")), "openai/gpt-4o-mini is made already"),
         (Models(PLAIN, helper_lm=f"{MODEL_NAME}@http://127.0.0.1:9"), "takes no address"),
     ],
 )
