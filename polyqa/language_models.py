@@ -31,8 +31,10 @@ _KEYS = {
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
 _HAVE_OPTIONS = frozenset(
-    ("temperature", "max_tokens", "max_completion_tokens", "timeout", "retries", "num_retries", "requests_per_minute")
-    + ("rpm", "api_base", "base_url", "model", "record")
+    (
+        *("temperature", "max_tokens", "max_completion_tokens", "timeout", "retries", "num_retries"),
+        *("requests_per_minute", "rpm", "api_base", "base_url", "model", "record"),
+    )
 )
 RECORDED = "recorded/"
 

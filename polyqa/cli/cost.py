@@ -61,9 +61,14 @@ def cost_command(
 def _show(estimate: "Cost") -> None:
     numbers = ("calls", "tokens in", "tokens out", "$")
     rows = [
-        (escaped(step.step) or "–", escaped(step.lm or "–"), f"{step.calls:.1f}")
-        + (f"{step.input_tokens:,.0f}", f"{step.output_tokens:,.0f}")
-        + ("–" if step.dollars is None else f"{step.dollars:.2g}",)
+        (
+            escaped(step.step) or "–",
+            escaped(step.lm or "–"),
+            f"{step.calls:.1f}",
+            f"{step.input_tokens:,.0f}",
+            f"{step.output_tokens:,.0f}",
+            "–" if step.dollars is None else f"{step.dollars:.2g}",
+        )
         for step in estimate.steps
     ]
     count = len(estimate.questions)

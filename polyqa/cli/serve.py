@@ -80,8 +80,8 @@ def serve_command(
             metavar="N",
             min=1,
             max=1_000,
-            help="Questions answered at the same time: 64, with the embedded engine the number of cores, with --lm local "
-            "that of its slots.",
+            help="Questions answered at the same time: 64, with the embedded engine the number of cores, with --lm "
+            "local that of its slots.",
         ),
     ] = None,
     seconds: Annotated[

@@ -1,6 +1,7 @@
 """`traced` and `job`: the blocks in which questions become traces, and long commands runs."""
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -72,7 +73,8 @@ def traced(address: str | None, *, experiment: str = EXPERIMENT) -> Iterator[Non
             try:
                 mlflow.set_tracking_uri(address)
                 client = mlflow.MlflowClient()
-                known = client.get_experiment_by_name(experiment)
+                with warnings.catch_warnings(action="ignore"):  # of a first attempt that failed
+                    known = client.get_experiment_by_name(experiment)
                 place = known.experiment_id if known is not None else client.create_experiment(experiment)
             except (mlflow.exceptions.MlflowException, ValueError) as error:
                 raise PolyqaError(

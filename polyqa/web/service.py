@@ -205,7 +205,12 @@ def _names(asked: ClientQuestion) -> tuple[str, str, str]:
 
 def server_sent(data: Mapping[str, Any], name: str | None = None) -> bytes:
     """Return an event with JSON data as it is sent."""
-    return format_sse_event(data_str=json.dumps(data, ensure_ascii=False), event=name)
+    return format_sse_event(data_str=json.dumps(data), event=name)
+
+
+def as_json(data: Mapping[str, Any]) -> Response:
+    """Return an answer of JSON data; half a character, as of a reply that was cut in an emoji, is an escape there."""
+    return Response(json.dumps(data), media_type="application/json")
 
 
 async def event_stream(events: AsyncGenerator[Event, None], encoded: Callable[[Event], bytes]) -> EventSourceResponse:

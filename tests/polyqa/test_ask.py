@@ -1,6 +1,7 @@
 import asyncio
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -93,11 +94,27 @@ def test_a_program_and_a_language_model_of_one_s_own_are_asked_in_every_way(tmp_
     assert run.records
 
 
-def test_an_index_may_itself_be_the_retriever_of_a_program() -> None:
+class Around(dspy.Module):
+    """A program of a user's own that has one of polyqa's as a part."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = polyqa.load("rac")
+
+    def forward(self, question: str) -> Any:
+        return self.part(question=question)
+
+
+def over_an_index_alone() -> dspy.Module:
     rac = polyqa.load("rac")
-    program = type(rac)(polyqa.open_index(), rac.reranker)
-    result = polyqa.ask("who founded alexandra?", program=program)
-    assert result.respelled == {"alexandra": "Alexandria"}
+    return type(rac)(polyqa.open_index(), rac.reranker)
+
+
+@pytest.mark.parametrize("made", [Around, over_an_index_alone])
+def test_the_index_of_a_program_of_one_s_own_is_found(made: Callable[[], dspy.Module]) -> None:
+    program = made()
+    result = polyqa.ask("who directed titanik?", program=program)
+    assert result.respelled == {"titanik": "titanic"}
     assert "“homonyms”" in polyqa.ask("What is the capital of Mongolia?", program=program).answer
 
 
