@@ -310,8 +310,8 @@ def unanswered(asked: Sequence[Asked], path: Path) -> list[Asked]:
     """Return the questions that have no answer in a file yet, or failed."""
     path = path.expanduser()
     begun = path.is_file() and _settings_of(path).is_file()  # what else is wrong with them is told by `answer_many`
-    answered = {line["question"] for line in (read_lines(path, _line) if begun else ()) if not _failed(line)}
-    return [one for one in asked if one.question not in answered]
+    lines = _by_new_ids({line["id"]: line for line in read_lines(path, _line)} if begun else {}, asked)
+    return [one for one in asked if one.id not in lines or _failed(lines[one.id])]
 
 
 def make_answerer(
@@ -330,8 +330,7 @@ def _opened(
 ) -> Iterator[tuple[Ledger, dict[str, Outcome]]]:
     """Open the ledger of a file of answers for this process; give the outcomes of earlier answers that it has, by id.
 
-    A question that is asked under another id now, such as another number, keeps its answer. An answer to a question
-    that is not asked now keeps its id, with ``-earlier`` if that is another question's.
+    A question that is asked under another id now, such as another number, keeps its answer.
     """
     if path.is_dir():  # "." has no name
         raise PolyqaError(f"{path} is a folder; name a file, such as {path / 'answers.jsonl'}.")
@@ -342,37 +341,54 @@ def _opened(
             written.unlink(missing_ok=True)
             remove_ledger(store)
         _check(path, written, identity)
-        every = read_lines(path, _line)
+        lines = {line["id"]: line for line in read_lines(path, _line)}
         with open_ledger(store, identity.model_dump()) as ledger:
-            every += [{**line, "id": id} for id, line in ledger]
-            every.sort(key=_failed, reverse=True)  # what counts is the last: an answer, else the latest failure
-            by_question = {line["question"]: line for line in every}
-            by_both = {(line["id"], line["question"]): line for line in every if not _failed(line)}
-            lines = {}
-            ids, questions = {one.id for one in asked}, {one.question for one in asked}
-            for line in by_question.values():
-                if line["question"] not in questions and not _failed(line):
-                    id = line["id"]
-                    while id in ids or id in lines:
-                        id += "-earlier"
-                    lines[id] = line
-            if lines and not batch.merge:
+            latest = dict(ledger)
+            known = {line["question"] for line in latest.values()}  # after a kill the file may have them by older ids
+            lines = {id: line for id, line in lines.items() if line["question"] not in known} | latest
+            lines = _by_new_ids(lines, asked)
+            questions = {one.id: one.question for one in asked}
+            others = {id: None for id in lines if questions.get(id) != lines[id]["question"] and not _failed(lines[id])}
+            if others and not batch.merge:
+                example = lines[next(iter(others))]["question"]
                 raise PolyqaError(
-                    f"{path} holds {counted(len(lines), 'answer')} to questions that are not asked now, such as "
-                    f"{next(iter(lines.values()))['question']!r:.100}. Choose another file, keep them in it (--merge), "
-                    "or start over (--overwrite)."
+                    f"{path} holds {counted(len(others), 'answer')} to questions that are not asked now, such as "
+                    f"{example!r:.100}. Choose another file, keep them in it (--merge), or start over (--overwrite)."
                 )
-            for one in asked:
-                if (line := by_both.get((one.id, one.question)) or by_question.get(one.question)) is not None:
-                    lines[one.id] = line
-            ledger.replace({id: {**line, "id": id} for id, line in lines.items()})
-            outcomes = {id: Outcome.of(line) for id, line in lines.items()}
-            del every, by_question, by_both, lines  # there may be many
+            outcomes = {id: Outcome.of(lines[id]) for id in lines if id in questions or id in others}
+            ledger.replace({id: lines[id] for id in outcomes})
+            del lines  # there may be many
             yield ledger, outcomes
 
 
 def _settings_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.settings.json")
+
+
+def _by_new_ids(lines: dict[str, dict[str, Any]], asked: Sequence[Asked]) -> dict[str, dict[str, Any]]:
+    """Return lines by the ids that their questions have now; whose id is another question's now has ``-earlier``."""
+    # New ids to old ones.
+    ids = {one.id: one.id for one in asked if one.id in lines and lines[one.id]["question"] == one.question}
+    moved: dict[str, list[str]] = {}  # a question may be asked on several lines
+    for id in reversed(lines):
+        if id not in ids and not _failed(lines[id]):
+            moved.setdefault(lines[id]["question"], []).append(id)
+    for one in sorted(asked, key=lambda one: one.id in ids):
+        if moved.get(one.question) and (one.id not in ids or _failed(lines[one.id])):
+            ids[one.id] = moved[one.question].pop()
+    answered = {lines[id]["question"] for id in ids.values()}
+    for again in (id for question, old in moved.items() if question in answered for id in old):
+        del lines[again]  # it was asked on more lines than now
+    taken = {one.id for one in asked}
+    asked_for = {*ids.values()}
+    kept: dict[str, str] = {}
+    for old in (id for id in lines if id not in asked_for):
+        new = old
+        while new in taken:
+            new += "-earlier"
+        taken.add(new)
+        kept[new] = old
+    return {new: {**lines[old], "id": new} for new, old in (kept | ids).items()}
 
 
 def _failed(line: Mapping[str, Any]) -> bool:
