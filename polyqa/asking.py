@@ -19,6 +19,7 @@ from polyqa.extractive import MODEL_NAME, ExtractiveEngine
 from polyqa.extractive.answer_kinds import asks_yes_or_no
 from polyqa.lm.assigned import names_of, own_lms
 from polyqa.lm.attempts import FailedCall
+from polyqa.lm.dspy_internals import can_be_awaited
 from polyqa.lm.recorder import Call, Recorder, recording
 from polyqa.programs.base import Program
 from polyqa.programs.citation import LESS_CERTAIN, with_marks
@@ -118,7 +119,7 @@ class Result:
         """Whether the answer is a question back."""
         return bool(self.full_answer)
 
-    def choose(self, reply: str) -> "Result":
+    def choose(self, reply: str | int) -> "Result":
         """Return the answer to the reading that a reply chooses, without a search or a call.
 
         Parameters
@@ -134,7 +135,7 @@ class Result:
         asked = self.clarification
         if asked is None:
             raise PolyqaError("There is nothing to choose from: the question has one reading here, or no answer.")
-        place = choice_of(reply, asked, self.interpretations)
+        place = choice_of(str(reply), asked, self.interpretations)
         if place is None:
             raise PolyqaError(f"{shortened(reply, 60)!r} is none of the choices, or several; {asked.question}")
         return self.alone(place)
@@ -344,11 +345,13 @@ def ready_program(
 
 
 async def awaited(program: dspy.Module, question: str) -> Any:
-    """Return what a program gives for a question; one without ``aforward`` runs in a thread of its own.
+    """Return what a program gives for a question; one that cannot be awaited runs in a thread of its own.
 
-    `dspy.asyncify` has eight threads for all, whatever number of questions is under way.
+    That is one without ``aforward``, or with a language model without. `dspy.asyncify` has eight threads for all,
+    whatever number of questions is under way.
     """
-    if hasattr(program, "aforward"):
+    lms = [dspy.settings.lm, *own_lms(program).values()]
+    if hasattr(program, "aforward") and all(map(can_be_awaited, lms)):
         return await program.acall(question=question)
     call = partial(program, question=question)
     return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))

@@ -159,7 +159,7 @@ def compile(
     teacher
         For recipes that make demos of runs.
     settings
-        See `polyqa.load`; neither ``demos`` nor ``strict``. They are kept in the artifact, which is loaded with the
+        See `polyqa.load`; no ``demos``. They are kept in the artifact, which is loaded with the
         same, but for ``questions``; an encoder, and a reranker other than ``reader``, must be named again.
 
     Raises
@@ -244,10 +244,8 @@ def _checked_settings(program: str, settings: dict[str, Any]) -> tuple[dict[str,
     """Return what `polyqa.load` takes beside a program's own settings, and those, if a card can tell of them."""
     check_program(program)
     parts, own = loading.split_settings(settings)
-    if strange := sorted({"demos", "strict"} & parts.keys()):
-        raise PolyqaError(
-            f"compile takes no {strange[0]}: it begins with a program as it is, so that the card can tell how."
-        )
+    if "demos" in parts:
+        raise PolyqaError("compile takes no demos: it begins with a program as it is, so that the card can tell how.")
     check_settings(own)
     loading.check_settings(program, own)
     return parts, own

@@ -1,4 +1,4 @@
-"""Artifacts and question sets on the Hugging Face hub: data only, checked before they leave and when they come."""
+"""Compiled programs on the Hugging Face hub: data only, checked before they leave and when they come."""
 
 import json
 import os
@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyqa.artifacts.scores import read_scores
-from polyqa.artifacts.store import CARD, README, SCORES, STATE, find_artifact, read_artifact, read_json
+from polyqa.artifacts.store import CARD, README, SCORES, STATE, find_artifact, read_artifact
 from polyqa.base.errors import PolyqaError
-from polyqa.base.html import markdown, shortened
+from polyqa.base.html import shortened
 from polyqa.colbert_index.writing import replacing
-from polyqa.evaluation.loading import load_questions
 from polyqa.loading import outline
 
 ORIGIN = "hub.json"
 """Written beside what was pulled: where it came from, and which commit."""
 TIMEOUT = 20.0
 """Seconds without a byte after which the hub counts as silent; its client tries again what is worth it."""
+_FILES = (README, STATE, CARD, SCORES)
 _MOST_MB = 64
 """Of each file."""
 _OF_THE_HUB = ".gitattributes"
@@ -32,30 +32,9 @@ _BAD_TOKEN = "Invalid credentials in Authorization header"
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of repository: what messages and the hub call it, and its files.
-
-    All files that are ``required`` must be there, and exactly one of ``one_of``.
-    """
-
-    title: str
-    repo_type: str
-    files: tuple[str, ...]
-    required: tuple[str, ...] = ()
-    one_of: tuple[str, ...] = ()
-
-
-ARTIFACT = Kind("compiled program", "model", (README, STATE, CARD, SCORES), (STATE, CARD))
-_SUFFIXES = (".json", ".jsonl", ".ndjson")  # of a set of questions that is pushed
-_SETS = tuple(f"questions{suffix}" for suffix in _SUFFIXES)
-QUESTION_SET = Kind("question set", "dataset", (README, *_SETS), (), _SETS)
-
-
-@dataclass(frozen=True)
 class Pushed:
-    """What was pushed: the kind in words, the repository, its address, and the commit that holds it."""
+    """What was pushed: the repository, its address, and the commit that holds it."""
 
-    kind: str
     repo: str
     url: str
     commit: str
@@ -63,24 +42,23 @@ class Pushed:
 
 @dataclass(frozen=True)
 class Pulled:
-    """What was pulled: the kind in words, the folder, the repository, and the commit it is of."""
+    """What was pulled: the folder, the repository, and the commit it is of."""
 
-    kind: str
     path: Path
     repo: str
     commit: str
 
 
 def push(what: str | Path, repo: str, *, private: bool = False, license: str | None = None) -> Pushed:
-    """Bring a compiled program or a set of questions to the Hugging Face hub.
+    """Bring a compiled program to the Hugging Face hub, as a model repository.
 
-    A program becomes a model repository, questions become a data set. The repository is made if there is none; one
-    that holds anything else is left alone. Log in with ``hf auth login``, or set ``HF_TOKEN``.
+    The repository is made if there is none; one that holds anything else is left alone. Log in with ``hf auth login``,
+    or set ``HF_TOKEN``.
 
     Parameters
     ----------
     what
-        Name or folder of a compiled program, or a ``.json``, ``.jsonl`` or ``.ndjson`` file of questions.
+        Name or folder of a compiled program.
     repo
         ``OWNER/NAME``.
     private
@@ -100,77 +78,50 @@ def push(what: str | Path, repo: str, *, private: bool = False, license: str | N
     if license is not None and not _LICENSE.fullmatch(license):
         raise PolyqaError(f"{license!r:.60} is no licence of the hub: name one like apache-2.0 or cc-by-4.0.")
     with tempfile.TemporaryDirectory(prefix="polyqa-push-") as folder:
-        kind = _gather(what, repo, license, Path(folder))
+        _gather(what, repo, license, Path(folder))
         with _hub_errors(repo, "push"):
             api = HfApi(library_name="polyqa")
-            api.create_repo(repo, repo_type=kind.repo_type, private=private or None, exist_ok=True)
-            held = api.repo_info(repo, repo_type=kind.repo_type, timeout=TIMEOUT)
-            names = {file.rfilename for file in held.siblings or ()}
-            if strange := sorted(names - {_OF_THE_HUB, *kind.files}):
+            api.create_repo(repo, private=private or None, exist_ok=True)
+            held = api.repo_info(repo, timeout=TIMEOUT)
+            if strange := sorted({file.rfilename for file in held.siblings or ()} - {_OF_THE_HUB, *_FILES}):
                 raise PolyqaError(
-                    f"{repo} holds {strange[0]!r:.80}, which no {kind.title} has: push to a repository of its own."
+                    f"{repo} holds {strange[0]!r:.80}, which no compiled program has: push to a repository of its own."
                 )
             commit = api.upload_folder(
                 repo_id=repo,
                 folder_path=folder,
-                repo_type=kind.repo_type,
-                commit_message=f"Upload {kind.title} with polyqa",
-                delete_patterns=sorted(names - {_OF_THE_HUB, *(file.name for file in Path(folder).iterdir())}) or None,
+                commit_message="Upload compiled program with polyqa",
+                delete_patterns=[*_FILES],  # those that it does not have any more
                 parent_commit=held.sha,
             )
-    return Pushed(kind.title, repo, str(commit.repo_url), commit.oid)
+    return Pushed(repo, str(commit.repo_url), commit.oid)
 
 
-def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> Kind:
+def _gather(what: str | Path, repo: str, license: str | None, folder: Path) -> None:
     """Put what is pushed into a folder, with its card, and check it there: this is what is sent."""
     import yaml
 
-    path = Path(what)
-    if path.suffix.lower() in _SUFFIXES and not path.is_dir():
-        kind, name = QUESTION_SET, f"questions{path.suffix.lower()}"
-        count = _count_questions(path)
-        shutil.copyfile(path, folder / name)
-        front: dict[str, object] = {"tags": ["polyqa", "ambiguity"], "task_categories": ["question-answering"]}
-        title = markdown(repo.split("/")[-1])
-        body = f"# {title}\n\n{count:,} question{'s' * (count != 1)}, in `{name}`.\n\n"
-        body += f"`polyqa pull {repo} --questions` gets this {kind.title}.\n"
-    else:
-        if find_artifact(what) is None:
-            raise PolyqaError(
-                f"There is nothing to push at {str(what)!r:.200}: name a compiled program, its folder, or a file of "
-                f"questions ({', '.join(_SUFFIXES)})."
-            )
-        kind, artifact = ARTIFACT, read_artifact(what)
-        for file in kind.required:
-            shutil.copyfile(artifact.path / file, folder / file)
-        if read_scores(artifact) is not None:
-            shutil.copyfile(artifact.path / SCORES, folder / SCORES)
-        readme = artifact.path / README
-        # A link in a stranger's folder may name any file of the user's, and what is pushed is public.
-        regular = readme.is_file() and not readme.is_symlink()
-        text = readme.read_text(encoding="utf-8", errors="replace") if regular else ""
-        kinds = (artifact.card.program, str(artifact.card.recipe.get("name")))
-        names = (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] for name in kinds)
-        tags = list(dict.fromkeys(["dspy", "polyqa", "ambiguity", *filter(None, names)]))
-        front = {"library_name": "polyqa", "pipeline_tag": "question-answering", "tags": tags}
-        body = f"`polyqa pull {repo}` gets this {kind.title}.\n\n{_PULLS.sub('', _FRONT.sub('', text))}"
-    front |= {"license": license} if license else {}
-    header = yaml.safe_dump(front, sort_keys=False)  # for the hub, then Markdown for people
+    if find_artifact(what) is None:
+        raise PolyqaError(f"There is nothing to push at {str(what)!r:.200}: name a compiled program, or its folder.")
+    artifact = read_artifact(what)
+    for file in (STATE, CARD, *([SCORES] if read_scores(artifact) is not None else [])):
+        shutil.copyfile(artifact.path / file, folder / file)
+    readme = artifact.path / README
+    # A link in a stranger's folder may name any file of the user's, and what is pushed is public.
+    regular = readme.is_file() and not readme.is_symlink()
+    text = readme.read_text(encoding="utf-8", errors="replace") if regular else ""
+    kinds = (artifact.card.program, str(artifact.card.recipe.get("name")))
+    names = (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] for name in kinds)
+    tags = list(dict.fromkeys(["dspy", "polyqa", "ambiguity", *filter(None, names)]))
+    front = {"library_name": "polyqa", "pipeline_tag": "question-answering", "tags": tags}
+    header = yaml.safe_dump(front | ({"license": license} if license else {}), sort_keys=False)  # for the hub
+    body = f"`polyqa pull {repo}` gets this compiled program.\n\n{_PULLS.sub('', _FRONT.sub('', text))}"
     (folder / README).write_text(f"---\n{header}---\n\n{body}", encoding="utf-8")
-    check(kind, folder)
-    _check_sizes(f"{str(what)!r:.200}", {file.name: file.stat().st_size for file in folder.iterdir()})
-    return kind
+    check(folder)
 
 
-def pull(
-    repo: str,
-    to: str | Path | None = None,
-    *,
-    questions: bool = False,
-    revision: str = "main",
-    overwrite: bool = False,
-) -> Pulled:
-    """Get a compiled program or a set of questions from the Hugging Face hub.
+def pull(repo: str, to: str | Path | None = None, *, revision: str = "main", overwrite: bool = False) -> Pulled:
+    """Get a compiled program from the Hugging Face hub.
 
     Only files of known names are downloaded, up to 64 MB each. They are checked as everything is that a stranger made:
     data only, nothing that runs code or names a language model. The folder appears when all is well, or not at all;
@@ -182,8 +133,6 @@ def pull(
         ``OWNER/NAME``.
     to
         The folder to make; by default the repository's name, here.
-    questions
-        Whether it is a set of questions, which the hub calls a data set.
     revision
         A branch, a tag, or a commit hash, which pins what is got.
     overwrite
@@ -196,67 +145,56 @@ def pull(
         trusted, the folder is there already, or the hub cannot be reached.
     """
     _check_name(repo)
-    kind = QUESTION_SET if questions else ARTIFACT
     target = Path(to) if to is not None else Path(repo.rsplit("/", 1)[-1])
-    _require_free(kind, target, overwrite)
-    commit, names = _listed(kind, repo, revision)
+    _require_free(target, overwrite)
+    commit, names = _listed(repo, revision)
     try:
         with replacing(target) as draft:
-            _require_free(kind, target, overwrite)  # what was there at first may not be what is there now
-            _download(kind, repo, commit, names, draft)
+            _download(repo, commit, names, draft)
             try:
-                check(kind, draft)
+                check(draft)
             except PolyqaError as error:
                 raise PolyqaError(f"{repo} at {commit} is not taken: {str(error).replace(f'{draft}/', '')}") from error
-            origin = {"repo": repo, "repo_type": kind.repo_type, "revision": revision, "commit": commit}
+            origin = {"repo": repo, "revision": revision, "commit": commit}
             (draft / ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise PolyqaError(f"{target} cannot be written: {error.strerror or error}.") from error
-    return Pulled(kind.title, target, repo, commit)
+    return Pulled(target, repo, commit)
 
 
-def _listed(kind: Kind, repo: str, revision: str) -> tuple[str, list[str]]:
+def _listed(repo: str, revision: str) -> tuple[str, list[str]]:
     """Return the commit that a revision names, and its files that are to be downloaded."""
     from huggingface_hub import HfApi
     from huggingface_hub.constants import REGEX_COMMIT_OID
 
     with _hub_errors(repo, "pull"):
-        api = HfApi(library_name="polyqa")
-        info = api.repo_info(repo, repo_type=kind.repo_type, revision=revision, files_metadata=True, timeout=TIMEOUT)
+        info = HfApi(library_name="polyqa").repo_info(repo, revision=revision, files_metadata=True, timeout=TIMEOUT)
         if not REGEX_COMMIT_OID.fullmatch(info.sha or ""):
             raise ValueError(f"a commit called {info.sha!r:.60}")
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
-        if not sizes.keys() >= {*kind.required} or (kind.one_of and len(sizes.keys() & {*kind.one_of}) != 1):
-            wanted = " and ".join(kind.required) or f"one of {', '.join(kind.one_of)}"
-            raise PolyqaError(f"{repo} holds no {kind.title} of polyqa: it must have {wanted}.")
-        names = [name for name in kind.files if name in sizes]
-        _check_sizes(repo, {name: sizes[name] for name in names})
+        if not {STATE, CARD} <= sizes.keys():
+            raise PolyqaError(f"{repo} holds no compiled program of polyqa: it must have {STATE} and {CARD}.")
+        names = [name for name in _FILES if name in sizes]
+        for name in names:
+            if sizes[name] > _MOST_MB << 20:
+                raise PolyqaError(f"{name} of {repo} is larger than {_MOST_MB} MB, which no such file is.")
     return str(info.sha), names
 
 
-def _check_sizes(of: str, sizes: dict[str, int]) -> None:
-    for name, size in sizes.items():
-        if size > _MOST_MB << 20:
-            raise PolyqaError(f"{name} of {of} is larger than {_MOST_MB} MB, which no such file is.")
-
-
-def _download(kind: Kind, repo: str, commit: str, names: list[str], folder: Path) -> None:
+def _download(repo: str, commit: str, names: list[str], folder: Path) -> None:
     """Download files of a commit into an empty folder."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     with _hub_errors(repo, "pull"):
         try:
-            of_repo = {"repo_type": kind.repo_type, "revision": commit, "library_name": "polyqa"}
-            snapshot_download(repo, local_dir=folder, allow_patterns=names, **of_repo)
+            snapshot_download(repo, revision=commit, local_dir=folder, allow_patterns=names, library_name="polyqa")
         except LocalEntryNotFoundError as error:  # says only that the hub gave no answer; its cause says which
             raise error.__cause__ or error from None
     shutil.rmtree(folder / ".cache", ignore_errors=True)  # the client's own notes
-    if missing := sorted(set(names) - {path.name for path in folder.iterdir()}):
-        raise PolyqaError(f"{missing[0]} of {repo} did not come. Pull it again.")
 
 
-def _require_free(kind: Kind, target: Path, overwrite: bool) -> None:
+def _require_free(target: Path, overwrite: bool) -> None:
     """Check that nothing of anybody's is lost."""
     if target.name in ("", ".", ".."):
         raise PolyqaError(f"{str(target)!r:.200} is no folder to make: name a new one.")
@@ -269,27 +207,14 @@ def _require_free(kind: Kind, target: Path, overwrite: bool) -> None:
     names = {file.name for file in target.iterdir()}
     if names and ORIGIN not in names:
         raise PolyqaError(f"{target} has no {ORIGIN}: it was not pulled, and is not replaced. Take another folder.")
-    if strange := sorted(names - {ORIGIN, *kind.files}):
+    if strange := sorted(names - {ORIGIN, *_FILES}):
         raise PolyqaError(f"{target} holds {strange[0]!r:.80}, too, and is not replaced: take another folder.")
 
 
-def check(kind: Kind, folder: Path) -> None:
+def check(folder: Path) -> None:
     """Check the files of a folder as they are checked when they are used."""
-    if kind is ARTIFACT:
-        outline(folder)
-        read_scores(read_artifact(folder))
-    else:
-        _count_questions(next(folder / name for name in _SETS if (folder / name).is_file()))
-
-
-def _count_questions(path: Path) -> int:
-    """Return how many questions a file holds, in all its splits."""
-    try:
-        return len(load_questions(path))
-    except PolyqaError as error:
-        if "name a split" not in str(error):
-            raise
-    return sum(len(load_questions(path, split=name)) for name in read_json(path))
+    outline(folder)
+    read_scores(read_artifact(folder))
 
 
 def _check_name(repo: str) -> None:

@@ -30,21 +30,13 @@ _KEYS = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
-_OWN_OPTIONS = {
-    "temperature": "--temperature",
-    "max_tokens": "--max-tokens",
-    "max_completion_tokens": "--max-tokens",
-    "timeout": "--timeout",
-    "retries": "--retries",
-    "num_retries": "--retries",
-    "requests_per_minute": "--requests-per-minute",
-    "rpm": "--requests-per-minute",
-    "api_base": "--api-base",
-    "base_url": "--api-base",
-    "model": "--lm",
-    "record": "--record",
-}
-_RECORDED = "recorded/"
+_HAVE_OPTIONS = frozenset(
+    (
+        *("temperature", "max_tokens", "max_completion_tokens", "timeout", "retries", "num_retries"),
+        *("requests_per_minute", "rpm", "api_base", "base_url", "model", "record"),
+    )
+)
+RECORDED = "recorded/"
 
 
 @dataclass(frozen=True)
@@ -97,10 +89,10 @@ class LMSettings:
         for name, what in (("timeout", "a number of seconds"), ("requests_per_minute", "a number")):
             if (value := getattr(self, name)) is not None and not 0 < value < math.inf:
                 raise PolyqaError(f"--{name.replace('_', '-')} is {what} above 0, not {value}.")
-        for name in self.more.keys() & _OWN_OPTIONS.keys():
+        for name in self.more.keys() & _HAVE_OPTIONS:
             if self.more[name] is None and name in SAMPLED:
                 continue
-            raise PolyqaError(f"{name} has an option of its own: {_OWN_OPTIONS[name]}.")
+            raise PolyqaError(f"{name} has an option of its own, see --help-all.")
 
     def sampling(self) -> dict[str, Any]:
         """Return what changes replies, as keywords of `dspy.LM`."""
@@ -128,9 +120,9 @@ class Models:
     prompt_lm
         Writes instructions; ``lm`` if not given. The embedded engine cannot write any.
     settings
-        How they are asked, where they are names. ``helper_lm`` is asked with ``temperature`` and ``max_tokens``, too
-        (not if it reasons), but not with ``more``, which is about ``lm``. ``prompt_lm`` and ``judge`` keep
-        temperatures of their own. The limits are for all, and so is how a model on this machine runs.
+        How they are asked, where they are names; refused where none is. ``helper_lm`` is asked with ``temperature``
+        and ``max_tokens``, too (not if it reasons), but not with ``more``, which is about ``lm``. ``prompt_lm`` and
+        ``judge`` keep temperatures of their own. The limits are for all, and so is how a model on this machine runs.
     api_base
         Address of the server of ``lm`` and ``prompt_lm``, where they are names. The helper and the judge have
         addresses in their own names.
@@ -160,6 +152,12 @@ class Models:
         if not isinstance(chosen, str):
             if not isinstance(chosen, dspy.BaseLM):
                 raise PolyqaError(f"A language model is a name or one of DSPy, not {chosen!r:.80}.")
+            others = (self.helper_lm, self.prompt_lm, self.judge if self.judge != "embedded" else None)
+            if self.settings != LMSettings() and not any(isinstance(one, str) for one in others):
+                raise PolyqaError(
+                    f"Settings are for language models by name, and {chosen.model} is made already: give them where it "
+                    "is made. `polyqa.recorded(path, lm)` records one."
+                )
             return chosen
         if chosen != MODEL_NAME:
             return language_model(chosen, api_base=self.api_base, **self.settings.limits(), **self.settings.sampling())
@@ -259,7 +257,7 @@ def language_model(
     limits = LMSettings(timeout=timeout, retries=retries, requests_per_minute=requests_per_minute)  # checks them
     if record is not None:
         return recorded(record, language_model(name, api_base=api_base, **limits.limits(), **settings))
-    if name.startswith(_RECORDED):
+    if name.startswith(RECORDED):
         path, model = split_recorded(name)
         return recorded(path, model=model, **settings)
     name, own_address = split_address(name)
@@ -352,7 +350,7 @@ def check_name(name: str) -> None:
     """
     whole = split_address(name)[0]
     provider, slash, model = whole.partition("/")
-    if whole == LOCAL or whole.startswith((f"{LOCAL}/", _RECORDED)) or (provider.strip() and model.strip("/ ")):
+    if whole == LOCAL or whole.startswith((f"{LOCAL}/", RECORDED)) or (provider.strip() and model.strip("/ ")):
         return
     missing, one = ("model", "") if slash and provider else ("provider", provider or model)
     hosted, near = (f"openai/{one or 'gpt-4o-mini'}", f"ollama_chat/{one or 'llama3.1'}")
@@ -365,16 +363,16 @@ def split_recorded(name: str) -> tuple[str, str | None]:
     >>> split_recorded("recorded/replies.jsonl.gz@openai/gpt-4o")
     ('replies.jsonl.gz', 'openai/gpt-4o')
     """
-    path, ending, model = name.removeprefix(_RECORDED).partition(f"{ENDING}@")
+    path, ending, model = name.removeprefix(RECORDED).partition(f"{ENDING}@")
     return (path + ENDING, model) if ending else (path, None)
 
 
 def absolute_recorded(name: str) -> str:
     """Return the name of a recorded language model that holds in any folder; other names as they are."""
-    if not name.startswith(_RECORDED):
+    if not name.startswith(RECORDED):
         return name
     path, model = split_recorded(name)
-    return f"{_RECORDED}{Path(path).absolute()}" + (f"@{model}" if model else "")
+    return f"{RECORDED}{Path(path).absolute()}" + (f"@{model}" if model else "")
 
 
 def judge_model(name: str, settings: LMSettings = LMSettings()) -> dspy.LM:

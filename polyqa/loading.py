@@ -34,7 +34,7 @@ from polyqa.programs.knn import KNNPredict
 from polyqa.programs.registry import PROGRAMS, registered
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
 
-from .language_models import LOCAL, Models, embedded_engine, language_model, shared_encoder, shared_reader
+from .language_models import LOCAL, RECORDED, Models, embedded_engine, language_model, shared_encoder, shared_reader
 from .program_settings import checked_settings
 
 DEFAULT_INDEX = SHIPPED
@@ -43,7 +43,7 @@ SMALL_PROGRAM = "spanwise"
 """What is asked by default of a language model on this machine, which is a small one."""
 READER_RERANKER = "reader"
 _ANYTHING = "warm up"
-_PARTS = frozenset({"program", "index", "where", "encoder", "reranker", "questions", "demos", "strict", "helper_lm"})
+_PARTS = frozenset({"program", "index", "where", "encoder", "reranker", "questions", "demos", "helper_lm"})
 """What `load` is given beside a program's settings."""
 
 
@@ -53,7 +53,7 @@ def default_program(lm: str | dspy.LM | None) -> str:
     >>> default_program("local"), default_program("openai/gpt-4o-mini"), default_program(None)
     ('spanwise', 'auto', 'auto')
     """
-    if isinstance(lm, str) and lm.startswith("recorded/"):
+    if isinstance(lm, str) and lm.startswith(RECORDED):
         lm = language_model(lm)  # the file says whose replies it holds
     name = "" if lm is None else lm if isinstance(lm, str) else str(lm.model)
     return SMALL_PROGRAM if re.match(rf"(recorded/.*@)?{LOCAL}(/|$)", name) else DEFAULT_PROGRAM
@@ -72,7 +72,6 @@ def load(
     encoder: str | Encoder = EMBEDDED_ENCODER,
     reranker: str | None = None,
     questions: str | Path | None = None,
-    strict: bool = True,
     helper_lm: str | dspy.LM | None = None,
     **settings: Any,
 ) -> dspy.Module:
@@ -95,9 +94,6 @@ def load(
         the encoder reranks, for a compiled program what its card names.
     questions
         Folder of the database of questions, for ``sixpaq``; by default ``questions`` in the index's folder.
-    strict
-        For compiled programs: whether another version of DSPy, or an index of the card's name with another
-        content, is an error; else it is a warning. An index that is given is never an error.
     helper_lm
         Runs the predictors whose output the user never sees (`polyqa.lm.calls.CALLS`): a name for
         `polyqa.language_model`, or a `dspy.LM`. It is kept in no file.
@@ -116,7 +112,7 @@ def load(
     PolyqaError
         If the program, the index or the demos are not there, damaged or do not fit, a setting is not one of the
         program's or not of its type, the condition cannot be used or no passage fulfils it, or there is nothing for a
-        helper to do.
+        helper to do. Another version of DSPy, or other passages, than a program was compiled with are a warning.
     """
     where = settings.pop("where", None)
     helper = Models(helper_lm=helper_lm).helping()
@@ -125,12 +121,12 @@ def load(
     name, artifact = str(program), None if program in PROGRAMS else read_artifact(program)
     if artifact is not None:
         name, checked = artifact.card.program, _checked_card(artifact)
-        _check_parts(artifact, own_encoder, reranker, strict)
+        _check_parts(artifact, own_encoder, reranker)
         reranker = reranker or artifact.card.reranker
         if "index" in registered(name).needs:
-            card, own = artifact.card.index, _compiled_index(artifact, index, strict)
+            card, own = artifact.card.index, _compiled_index(artifact, index)
             given = where is not None or own.condition is not None
-            if not given and card is not None and card.fingerprint == own.fingerprint:
+            if not given and card is not None and (index is None or card.fingerprint == own.fingerprint):
                 where = card.condition
             index = own
     opened = DEFAULT_INDEX if index is None else index
@@ -201,15 +197,13 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     similarity, the reader and writer of the embedded engine, and a model that runs on this machine. No language model
     on a server is called.
     """
-    asked, retriever = getattr(program, "asked", None), getattr(program, "retriever", None)
-    if isinstance(asked, QuestionRetriever):
+    if isinstance(asked := getattr(program, "asked", None), QuestionRetriever):
         asked.database.warm_up()
-    for index in (retriever, *getattr(retriever, "retrievers", ())):
-        if isinstance(index, ColBERTIndex):
-            index.warm_up()
-            reranker = getattr(program, "reranker", None)
-            if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
-                reranker.score([_ANYTHING], [next(filter(None, index.positions))])
+    if (index := index_of(program)) is not None:
+        index.warm_up()
+        reranker = getattr(program, "reranker", None)
+        if isinstance(reranker, (BiEncoderReranker, SpanReaderReranker, CrossEncoderReranker)):
+            reranker.score([_ANYTHING], [next(filter(None, index.positions))])
     for model in (lm, *own_lms(program).values()):
         engine = getattr(model, "engine", None)  # a `dspy.BaseLM` has none; that of a recording has the model behind it
         server = getattr(getattr(engine, "lm", model), "server", None)
@@ -239,9 +233,10 @@ def over(program: dspy.Module, index: ColBERTIndex) -> dspy.Module:
 
 
 def index_of(program: dspy.Module) -> ColBERTIndex | None:
-    """Return the index that a program searches; ``None`` if it searches none."""
-    retrievers = getattr(getattr(program, "retriever", None), "retrievers", ())
-    return next((index for index in retrievers if isinstance(index, ColBERTIndex)), None)
+    """Return the index that a program searches, or a part of it; ``None`` if it searches none."""
+    retrievers = [getattr(module, "retriever", None) for _, module in program.named_sub_modules()]
+    searched = (index for one in retrievers for index in (one, *getattr(one, "retrievers", ())))
+    return next((index for index in searched if isinstance(index, ColBERTIndex)), None)
 
 
 class _OwnDocuments:
@@ -364,12 +359,13 @@ def _restore(program: dspy.Module, artifact: Artifact) -> None:
     load_program(program, artifact.state, str(artifact.path / STATE))
 
 
-def _check_parts(artifact: Artifact, encoder: Encoder, reranker: str | None, strict: bool) -> None:
+def _check_parts(artifact: Artifact, encoder: Encoder, reranker: str | None) -> None:
     """Check that an artifact is loaded with the DSPy, the encoder and the reranker that it was compiled with."""
     card = artifact.card
     then, now = card.versions.get("dspy", "unknown"), version("dspy")
     if then.split(".")[:2] != now.split(".")[:2]:
-        _complain(f"{artifact.path} was compiled with DSPy {then:.40}, this is {now}; prompts may differ.", strict)
+        told = f"{artifact.path} was compiled with DSPy {then:.40}, this is {now}; prompts may differ."
+        warnings.warn(told, stacklevel=3)
     # A card is data from anywhere: it may make no process load weights that it names.
     for part, name, lacks in (
         ("encoder", card.encoder, encoder.name != card.encoder),
@@ -382,33 +378,20 @@ def _check_parts(artifact: Artifact, encoder: Encoder, reranker: str | None, str
             )
 
 
-def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None, strict: bool) -> ColBERTIndex:
+def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None) -> ColBERTIndex:
     card = artifact.card.index
-    if given is not None:
-        opened = open_index(given)
-        if card is not None and opened.fingerprint != card.fingerprint:
-            other = "that index has changed since" if card.name == opened.name else f"not {opened.name}"
-            warnings.warn(
-                f"{artifact.path.name} was compiled over the index {card.name}, {other}: its demos may be about other "
-                "passages, and its figures do not hold here.",
-                stacklevel=3,
-            )
-        return opened
-    if card is None:
-        raise PolyqaError(f"{artifact.path}: its card names no index; give one.")
-    if card.names_a_path:
-        raise PolyqaError(f"{artifact.path}: its card names the index by a path ({card.name!r:.80}); give an index.")
-    opened = open_index(card.name)
-    if opened.fingerprint != card.fingerprint:
-        _complain(
-            f"{artifact.path}: the index {card.name} holds other passages now ({opened.fingerprint}, was "
-            f"{card.fingerprint:.40}). Give the index explicitly to use it all the same, or compile again.",
-            strict,
+    if given is None:
+        if card is None:
+            raise PolyqaError(f"{artifact.path}: its card names no index; give one.")
+        if card.names_a_path:
+            raise PolyqaError(f"{artifact.path}: its card names the index by a path ({card.name!r:.80}); give one.")
+        given = card.name
+    opened = open_index(given)
+    if card is not None and opened.fingerprint != card.fingerprint:
+        other = "that index has changed since" if card.name == opened.name else f"not {opened.name}"
+        warnings.warn(
+            f"{artifact.path.name} was compiled over the index {card.name}, {other}: its demos may be about other "
+            "passages, and its figures do not hold here.",
+            stacklevel=3,
         )
     return opened
-
-
-def _complain(text: str, strict: bool) -> None:
-    if strict:
-        raise PolyqaError(text)
-    warnings.warn(text, stacklevel=4)

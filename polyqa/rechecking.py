@@ -172,7 +172,7 @@ def recheck(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what changed is part of the answer
         where = card.index.condition if card.index else None
-        program = load(found.path, index=index, where=where, helper_lm=models.helping(), strict=False)
+        program = load(found.path, index=index, where=where, helper_lm=models.helping())
     lm = models.answering()
     changed = _changed(card, gain, program, lm, models, asked)
     given = Questions(asked, name=gain.data.source)

@@ -59,12 +59,14 @@ def _as_sent(origin: str) -> str:
 def limits_of(lm: dspy.LM, at_once: int | None = None, seconds: float | None = None) -> WebLimits:
     """Return a server's limits.
 
-    The embedded engine shares the CPU, another model answers many at once. A model whose calls may take longer than
-    usual, as one on this machine's, has as long for a question.
+    The embedded engine shares the CPU, a model on this machine has slots, another one answers many at once. A model
+    whose calls may take longer than usual, as one on this machine's, has as long for a question.
     """
+    most = len(usable_cores()) if lm.model == MODEL_NAME else getattr(lm, "at_once", _REMOTE_AT_ONCE)
+
     patience = getattr(lm, "timeout", None) or 0
     seconds = seconds or (patience if patience > TIMEOUT else WebLimits.seconds)
-    return WebLimits(at_once or (len(usable_cores()) if lm.model == MODEL_NAME else _REMOTE_AT_ONCE), seconds=seconds)
+    return WebLimits(at_once or most, seconds=seconds)
 
 
 def serve(

@@ -108,10 +108,10 @@ def _expected(asked: "list[Asked]", program: str, models: "Models", chosen: dict
     from polyqa.asking import can_be_asked
     from polyqa.costing import Estimate, cost
     from polyqa.extractive import MODEL_NAME
-    from polyqa.language_models import LOCAL
+    from polyqa.language_models import LOCAL, RECORDED
 
-    name = str(models.lm)
-    if (name == MODEL_NAME or name.partition("/")[0] == LOCAL) and models.helper_lm in (None, MODEL_NAME):
+    lms = [str(one) for one in (models.lm, models.helper_lm) if one is not None]
+    if all(one == MODEL_NAME or f"{one}/".startswith((f"{LOCAL}/", RECORDED)) for one in lms):
         return None
     questions = [one.question for one in asked if can_be_asked(one.question)]
     if not questions:

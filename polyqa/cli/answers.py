@@ -1,9 +1,8 @@
 """What a terminal shows of an answer: the readings with their evidence, the text, the sources."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .display import console, escaped, show_prompts, table
+from .display import console, escaped, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -11,8 +10,6 @@ if TYPE_CHECKING:
 
     from polyqa.asking import Result
     from polyqa.base.values import Passage
-
-Picked = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def show_result(result: "Result") -> None:
@@ -100,23 +97,3 @@ def _passages(result: "Result") -> "Table":
         title = escaped(_name(passage) or passage.text[:60])
         made.add_row(escaped(f"[{number}]"), title, f"[dim]{escaped(passage.pid)}[/]")
     return made
-
-
-def show_why(result: "Result", picked: Picked) -> None:
-    """Print how an answer came about: the demos picked for each call, then every prompt and reply."""
-    out = console()
-    shown: dict[str, list[str]] = {}
-    for name, demos in picked.items():
-        shown.setdefault(repr([(demo["question"], demo["similarity"]) for demo in demos]), []).append(name)
-    for names in shown.values():
-        demos = picked[names[0]]
-        if not demos:
-            out.print(f"{escaped(', '.join(names))}: no demos")
-            continue
-        rows = [
-            ("–" if demo["similarity"] is None else f"{demo['similarity']:.3f}", escaped(str(demo["question"])))
-            for demo in demos
-        ]
-        title = f"demos of {', '.join(names)}"
-        out.print(table("similarity", "question", right=("similarity",), rows=rows, title=title))
-    show_prompts(result.calls)

@@ -12,8 +12,8 @@ import typer
 from polyqa.base.errors import PolyqaError
 
 from . import options
-from .answers import Picked, show_result, show_why
-from .display import console, show_json, typed
+from .answers import show_result
+from .display import console, show_json, show_prompts, typed
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -36,12 +36,6 @@ class Answering:
         from polyqa.asking import ask
 
         return replace(ask(question, program=self.program, lm=self.model, **self.how), program=self.name)
-
-    def picked(self, question: str) -> Picked:
-        """Return the demos that each call would be shown for a question."""
-        from polyqa.optimizers.prompts import picked_demos
-
-        return picked_demos(self.program, question)
 
     def __str__(self) -> str:
         from polyqa.loading import index_of
@@ -69,10 +63,10 @@ def ask_command(
         bool, typer.Option("--ask-back", help="Ask which reading is meant, and answer that one.")
     ] = False,
     as_json: options.Json = False,
-    show_prompts: Annotated[
+    with_prompts: Annotated[
         bool,
         typer.Option(
-            "--show-prompts", help="Also print every prompt and reply, and the demos (worked examples) in them."
+            "--show-prompts", help="Also print every prompt, with the demos (worked examples) in it, and every reply."
         ),
     ] = False,
     mlflow: options.Mlflow = None,
@@ -99,14 +93,14 @@ def ask_command(
             from .session import answer_lines, converse
 
             if sys.stdin.isatty() and not as_json:
-                if show_prompts:
+                if with_prompts:
                     raise PolyqaError("--show-prompts goes with a question; at the prompt, :why shows them.")
                 converse(loaded())
                 return
             if isinstance(sys.stdin, TextIOWrapper):
                 sys.stdin.reconfigure(errors="surrogateescape")  # a line in another encoding fails alone
             answering = loaded()
-            show = partial(_show, answering, as_json, show_prompts, json_lines=True)
+            show = partial(_show, as_json, with_prompts, json_lines=True)
             answer_lines(answering, sys.stdin, show, named=not as_json)
             return
         from polyqa.asking import check_question
@@ -115,24 +109,21 @@ def ask_command(
         answering = loaded()
         result = answering.ask(question)
         wanted = chosen(result) if result.asked_back and not as_json and sys.stdin.isatty() else result
-        _show(answering, as_json, show_prompts, wanted)
+        _show(as_json, with_prompts, wanted)
 
 
-def _show(
-    answering: Answering, as_json: bool, show_prompts: bool, result: "Result", *, json_lines: bool = False
-) -> None:
+def _show(as_json: bool, with_prompts: bool, result: "Result", *, json_lines: bool = False) -> None:
     """Print a result, as one line of JSON where there are several."""
-    picked = answering.picked(result.question) if show_prompts else None
-    if not as_json:
-        if picked is not None:
-            from rich.rule import Rule
-
-            show_why(result, picked)
-            console().print(Rule("answer"))
-        show_result(result)
+    if as_json:
+        prompts = {"prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
+        show_json({**result.to_dict(), **(prompts if with_prompts else {})}, lines=json_lines)
         return
-    prompts = {"demos": picked, "prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
-    show_json({**result.to_dict(), **(prompts if show_prompts else {})}, lines=json_lines)
+    if with_prompts:
+        from rich.rule import Rule
+
+        show_prompts(result.calls)
+        console().print(Rule("answer"))
+    show_result(result)
 
 
 def chosen(result: "Result") -> "Result":

@@ -59,12 +59,16 @@ def cost_command(
 
 
 def _show(estimate: "Cost") -> None:
-    several = len({step.lm for step in estimate.steps}) > 1
-    numbers = ("calls", "tokens in", "tokens out", *(("$",) if estimate.dollars else ()))
+    numbers = ("calls", "tokens in", "tokens out", "$")
     rows = [
-        [escaped(step.step) or "–", *([escaped(step.lm or "")] if several else []), f"{step.calls:.1f}"]
-        + [f"{tokens:,.0f}" for tokens in (step.input_tokens, step.output_tokens)]
-        + ([] if step.dollars is None or not estimate.dollars else [f"{step.dollars:.2g}"])
+        (
+            escaped(step.step) or "–",
+            escaped(step.lm or "–"),
+            f"{step.calls:.1f}",
+            f"{step.input_tokens:,.0f}",
+            f"{step.output_tokens:,.0f}",
+            "–" if step.dollars is None else f"{step.dollars:.2g}",
+        )
         for step in estimate.steps
     ]
     count = len(estimate.questions)
@@ -73,7 +77,7 @@ def _show(estimate: "Cost") -> None:
     )
     out = console()
     out.print(f"[bold]{escaped(estimate.program)}[/], {escaped(asked)}; tokens of {escaped(estimate.tokenizer)}\n")
-    out.print(table("step", *(("language model",) if several else ()), *numbers, right=numbers, rows=rows))
+    out.print(table("step", "language model", *numbers, right=numbers, rows=rows))
     out.print()
     out.print(facts(_facts(estimate)))
     out.print("\n[dim]Means per question. Nothing was sent: the replies are the embedded engine's.[/]")

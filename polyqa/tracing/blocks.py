@@ -1,13 +1,11 @@
 """`traced` and `job`: the blocks in which questions become traces, and long commands runs."""
 
 import os
-import signal
-import threading
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from types import FrameType
+from dataclasses import dataclass, replace
 
 import dspy
 
@@ -15,25 +13,23 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.keys import error_line
 from polyqa.lm.recorder import Events, listening
 
-from .addresses import OTEL, environment, require_address
-from .runs import Losses, Report, Run
+from .addresses import OTEL, START_ONE, environment, require_address
+from .runs import Losses, Report
 
 EXPERIMENT = "polyqa"
-TERMINATED = 128 + signal.SIGTERM
-"""The exit code after SIGTERM, as shells have it."""
 
 
 @dataclass(frozen=True)
 class _Tracker:
-    """The experiment that runs go to, if any, what makes spans, and what takes losses."""
+    """The experiment that runs go to, if any, what makes spans, what takes losses, and the run that is under way."""
 
     experiment: str | None
     spans: Events
     losses: Losses
+    run: str | None = None
 
 
 _CURRENT: ContextVar[_Tracker | None] = ContextVar("polyqa_tracker", default=None)
-_PARENT: ContextVar[str | None] = ContextVar("polyqa_parent_run", default=None)
 
 
 @contextmanager
@@ -74,14 +70,15 @@ def traced(address: str | None, *, experiment: str = EXPERIMENT) -> Iterator[Non
         place = None
         if address != OTEL:
             stack.callback(mlflow.set_tracking_uri, mlflow.get_tracking_uri())
-            mlflow.set_tracking_uri(address)
             try:
+                mlflow.set_tracking_uri(address)
                 client = mlflow.MlflowClient()
-                known = client.get_experiment_by_name(experiment)
+                with warnings.catch_warnings(action="ignore"):  # of a first attempt that failed
+                    known = client.get_experiment_by_name(experiment)
                 place = known.experiment_id if known is not None else client.create_experiment(experiment)
-            except mlflow.exceptions.MlflowException as error:
+            except (mlflow.exceptions.MlflowException, ValueError) as error:
                 raise PolyqaError(
-                    f"What answers at {address} is no MLflow server, or refuses: {error_line(error, 200)}"
+                    f"No MLflow server answers at {address} ({error_line(error, 200)}). Check the address. {START_ONE}"
                 ) from error
         mlflow.tracing.reset()  # spans go where the environment says now
         stack.callback(mlflow.tracing.reset)  # which sends what is left
@@ -98,45 +95,33 @@ def traced(address: str | None, *, experiment: str = EXPERIMENT) -> Iterator[Non
 def job(kind: str, name: str, *, trace: bool = True) -> Iterator[Report]:
     """Give what takes the results of a long command: an MLflow run inside `traced`, else nothing.
 
-    Its status is FINISHED when the block ends, KILLED after Ctrl-C or SIGTERM, FAILED after an error. What the command
-    does (``kind``) becomes a tag. Questions inside the block are traced unless ``trace`` is False.
+    Its status is FINISHED when the block ends, KILLED after Ctrl-C, FAILED after an error. What the command does
+    (``kind``) becomes a tag. Questions inside the block are traced unless ``trace`` is False.
     """
     tracker = _CURRENT.get()
     if tracker is None or tracker.experiment is None:
         yield Report()
         return
-    with _terminated_as_stopped():
-        run = Run(tracker.experiment, kind, name, _PARENT.get(), tracker.losses)
-        token = _PARENT.set(run.id or _PARENT.get())
-        status = "FAILED"
-        try:
-            callbacks = [one for one in dspy.settings.callbacks or () if trace or one is not tracker.spans]
-            with dspy.context(callbacks=callbacks):
-                yield run
-            status = "FINISHED"
-        except (KeyboardInterrupt, SystemExit):
-            status = "KILLED"
-            raise
-        finally:
-            _PARENT.reset(token)
-            run.end(status)
+    from mlflow import MlflowClient
 
-
-@contextmanager
-def _terminated_as_stopped() -> Iterator[None]:
-    """Have SIGTERM end the block as an exception does, where nobody has said what it should do."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield
-        return
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(TERMINATED)
-
-    signal.signal(signal.SIGTERM, end)
+    client = MlflowClient()
+    report = Report(client, tracker.losses)
+    tags = {"polyqa.kind": kind, **({"mlflow.parentRunId": tracker.run} if tracker.run else {})}
+    with tracker.losses.forgiven():
+        report.id = client.create_run(tracker.experiment, tags=tags, run_name=name).info.run_id
+    token = _CURRENT.set(replace(tracker, run=report.id or tracker.run))
+    status = "FAILED"
     try:
-        yield
+        callbacks = [one for one in dspy.settings.callbacks or () if trace or one is not tracker.spans]
+        with dspy.context(callbacks=callbacks):
+            yield report
+        status = "FINISHED"
+    except (KeyboardInterrupt, SystemExit):
+        status = "KILLED"
+        raise
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        _CURRENT.reset(token)
+        report.end(status)
 
 
 @contextmanager

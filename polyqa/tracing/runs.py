@@ -5,6 +5,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,15 +69,16 @@ class Losses(logging.Handler):
                 logger.handlers, logger.propagate = handlers, propagate
 
 
+@dataclass
 class Report:
-    """Takes what a long command has to tell, for an MLflow run if there is one.
+    """Takes what a long command has to tell, for an MLflow run if there is one, of which the id is given.
 
     What MLflow does not take is a loss: what the command made is in its files.
     """
 
-    id: str | None = None  # of the run
-    _client: "MlflowClient"
-    _losses: Losses
+    client: "MlflowClient | None" = None
+    losses: Losses = field(default_factory=Losses)
+    id: str | None = None
 
     def add(
         self,
@@ -86,37 +88,24 @@ class Report:
         files: Path | None = None,
     ) -> None:
         """Log settings, figures and a folder of results as MLflow's parameters, metrics and artifacts."""
-        if self.id is None:
+        if self.client is None or self.id is None:
             return
-        with self._losses.forgiven():
+        with self.losses.forgiven():
             for name, value in _flat(parameters or {}):
-                self._client.log_param(self.id, _named(name), str(value)[:_LONGEST])
+                self.client.log_param(self.id, _named(name), str(value)[:_LONGEST])
             for name, figure in (figures or {}).items():
-                self._client.log_metric(self.id, _named(name), figure)
+                self.client.log_metric(self.id, _named(name), figure)
             for path in sorted(files.rglob("*")) if files is not None else ():
                 inside = path.relative_to(files or path)
                 if path.is_file() and not any(part.startswith(".") for part in inside.parts):
                     folder = inside.parent.as_posix()
-                    self._client.log_artifact(self.id, str(path), None if folder == "." else folder)
-
-
-class Run(Report):
-    """A new run of an MLflow experiment, of which the id is given, as is that of the run that it is a part of."""
-
-    def __init__(self, experiment: str, kind: str, name: str, parent: str | None, losses: Losses) -> None:
-        from mlflow import MlflowClient
-
-        self._losses = losses
-        self._client = MlflowClient()
-        tags = {"polyqa.kind": kind, **({"mlflow.parentRunId": parent} if parent else {})}
-        with losses.forgiven():
-            self.id = self._client.create_run(experiment, tags=tags, run_name=name).info.run_id
+                    self.client.log_artifact(self.id, str(path), None if folder == "." else folder)
 
     def end(self, status: str) -> None:
         """Say how it ended: FINISHED, KILLED or FAILED."""
-        if self.id is not None:
-            with self._losses.forgiven():
-                self._client.set_terminated(self.id, status)
+        if self.client is not None and self.id is not None:
+            with self.losses.forgiven():
+                self.client.set_terminated(self.id, status)
 
 
 def _named(name: str) -> str:

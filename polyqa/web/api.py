@@ -11,7 +11,7 @@ from polyqa import __version__
 from polyqa.reports.readings import COUNTED
 
 from .schemas import CONDITION, LONGEST, Ask, ErrorAnswer, Health, SearchResult
-from .service import MOST_PASSAGES, Service, answer_while_connected, event_stream, server_sent
+from .service import MOST_PASSAGES, Service, answer_while_connected, as_json, event_stream, server_sent
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorAnswer, "description": text}
@@ -45,7 +45,7 @@ def api_router(service: Service) -> APIRouter:
         checked = await service.checked(asked, request.scope["request_id"])
         if EventSourceResponse.media_type in request.headers.get("accept", ""):
             return await event_stream(service.events(checked), lambda event: server_sent(event.data, event.name))
-        return await answer_while_connected(request, service.answer(checked), JSONResponse)
+        return await answer_while_connected(request, service.events(checked), as_json)
 
     @router.get("/health", tags=["catalog"])
     async def health() -> Health:

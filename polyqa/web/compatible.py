@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from fastapi import APIRouter, Body, Query, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from fastapi.sse import format_sse_event
 from scipy.special import softmax
 
@@ -19,7 +19,7 @@ from polyqa.reports.result import read_otherwise
 
 from .errors import WebError
 from .schemas import CONDITION, LONGEST, Ask, Completion, Message
-from .service import MOST_PASSAGES, Event, Service, answer_while_connected, event_stream, server_sent
+from .service import MOST_PASSAGES, Event, Service, answer_while_connected, as_json, event_stream, server_sent
 
 MODEL = "polyqa"
 _Index = Annotated[str | None, Query(max_length=200)]
@@ -62,7 +62,7 @@ def compatible_router(service: Service) -> APIRouter:
         if sent.stream:
             with_usage = bool((sent.stream_options or {}).get("include_usage"))
             return await event_stream(service.events(asked), _chunks(sent.model, with_usage))
-        return await answer_while_connected(request, service.answer(asked), partial(_completion, sent.model))
+        return await answer_while_connected(request, service.events(asked), partial(_completion, sent.model))
 
     @router.get("/api/search", tags=["ColBERTv2"])
     async def search(query: str, k: int = 10, index: _Index = None, where: _Where = None) -> Any:
@@ -124,9 +124,9 @@ def _text_of(message: Message) -> str:
     return " ".join(str(part.get("text") or "") for part in message.content or () if part.get("type") == "text")
 
 
-def _completion(model: str, answer: Mapping[str, Any]) -> JSONResponse:
+def _completion(model: str, answer: Mapping[str, Any]) -> Response:
     message = {"role": "assistant", "content": _text(answer["pieces"]) + _sources(answer)}
-    return JSONResponse(
+    return as_json(
         {
             **_head(model, "chat.completion"),
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],

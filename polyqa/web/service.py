@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -86,25 +86,15 @@ class Service:
             raise WebError("bad_request", str(error).replace("The question", "The query", 1)) from None
         return await asyncio.to_thread(opened.search, checked, k)
 
-    async def answer(self, asked: ClientQuestion) -> dict[str, Any]:
-        """Return the JSON of an answer.
+    async def events(self, asked: ClientQuestion) -> AsyncGenerator[Event, None]:
+        """Yield what happens while a question is answered; the last event is the result.
+
+        Whoever stops listening stops the work: the generator, when it is closed, cancels what runs.
 
         Raises
         ------
         WebError
             If the server is busy, the language model fails, or it takes too long.
-        """
-        async with aclosing(self.events(asked)) as events:
-            async for event in events:
-                if event.name == "result":
-                    return dict(event.data)
-        raise AssertionError("no result came of a question")
-
-    async def events(self, asked: ClientQuestion) -> AsyncGenerator[Event, None]:
-        """Yield what happens while a question is answered; the last event is the result.
-
-        Whoever stops listening stops the work: the generator, when it is closed, cancels what runs. The errors are
-        those of `answer`.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
         work = asyncio.create_task(self._work(asked, queue))
@@ -215,7 +205,12 @@ def _names(asked: ClientQuestion) -> tuple[str, str, str]:
 
 def server_sent(data: Mapping[str, Any], name: str | None = None) -> bytes:
     """Return an event with JSON data as it is sent."""
-    return format_sse_event(data_str=json.dumps(data, ensure_ascii=False), event=name)
+    return format_sse_event(data_str=json.dumps(data), event=name)
+
+
+def as_json(data: Mapping[str, Any]) -> Response:
+    """Return an answer of JSON data; half a character, as of a reply that was cut in an emoji, is an escape there."""
+    return Response(json.dumps(data), media_type="application/json")
 
 
 async def event_stream(events: AsyncGenerator[Event, None], encoded: Callable[[Event], bytes]) -> EventSourceResponse:
@@ -242,21 +237,13 @@ async def event_stream(events: AsyncGenerator[Event, None], encoded: Callable[[E
 
 
 async def answer_while_connected(
-    request: Request, work: Coroutine[Any, Any, dict[str, Any]], respond: Callable[[dict[str, Any]], Response]
+    request: Request, events: AsyncGenerator[Event, None], respond: Callable[[Mapping[str, Any]], Response]
 ) -> Response:
-    """Do some work and answer with it; when the client goes away the work is cancelled."""
-    working = asyncio.ensure_future(work)
-
-    async def watch() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        working.cancel()
-
-    watching = asyncio.ensure_future(watch())
-    try:
-        await asyncio.wait({working})
-        return respond(working.result()) if not working.cancelled() else Response(status_code=499)  # nobody reads it
-    finally:
-        watching.cancel()
-        working.cancel()
-        await asyncio.gather(watching, working, return_exceptions=True)
+    """Answer with the result of a question; when the client has gone the work is cancelled, at the next event."""
+    async with aclosing(events):
+        async for event in events:
+            if event.name == "result":
+                return respond(event.data)
+            if await request.is_disconnected():
+                break
+    return Response(status_code=499)  # nobody reads it

@@ -1,12 +1,15 @@
 import asyncio
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
 import numpy as np
 import pytest
+from scripted_engine import ScriptedEngine
 
 import polyqa
 from polyqa import asking
@@ -89,6 +92,54 @@ def test_a_program_and_a_language_model_of_one_s_own_are_asked_in_every_way(tmp_
     assert [line["answer"] for line in answered] == ["In 1997."]
     run = polyqa.evaluate(Own(), "homonyms/dev", models=polyqa.Models(lm=own_lm(), judge=None), folder=tmp_path / "run")
     assert run.records
+
+
+class Around(dspy.Module):
+    """A program of a user's own that has one of polyqa's as a part."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = polyqa.load("rac")
+
+    def forward(self, question: str) -> Any:
+        return self.part(question=question)
+
+
+def over_an_index_alone() -> dspy.Module:
+    rac = polyqa.load("rac")
+    return type(rac)(polyqa.open_index(), rac.reranker)
+
+
+@pytest.mark.parametrize("made", [Around, over_an_index_alone])
+def test_the_index_of_a_program_of_one_s_own_is_found(made: Callable[[], dspy.Module]) -> None:
+    program = made()
+    result = polyqa.ask("who directed titanik?", program=program)
+    assert result.respelled == {"titanik": "titanic"}
+    assert "“homonyms”" in polyqa.ask("What is the capital of Mongolia?", program=program).answer
+
+
+class Forwarding(dspy.BaseLM):
+    """A language model as users of DSPy wrote them before it had engines: it cannot be awaited."""
+
+    def forward(self, prompt: Any = None, messages: Any = None, **settings: Any) -> Any:
+        said = SimpleNamespace(message=SimpleNamespace(content='{"answer": "In 1997."}'), finish_reason="stop")
+        return SimpleNamespace(choices=[said], usage={}, model=self.model)
+
+
+@pytest.mark.parametrize(
+    "lm",
+    [
+        lambda: Forwarding("mine"),
+        lambda: dspy.LM("mine", engine=ScriptedEngine(lambda prompt: {"answer": "In 1997."}), cache=False),
+    ],
+    ids=["a class", "an engine"],
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_language_model_of_one_s_own_that_cannot_be_awaited_answers_as_well(lm: Any, tmp_path: Path) -> None:
+    given: dict[str, Any] = {"program": polyqa.load("closed-book")}
+    assert asyncio.run(polyqa.aask("When?", lm=lm(), **given)).answer == polyqa.ask("When?", lm=lm(), **given).answer
+    answered = polyqa.answer_many(["When?"], tmp_path / "a.jsonl", models=polyqa.Models(lm=lm()), **given)
+    assert [line["answer"] for line in answered] == ["In 1997."]
 
 
 def test_what_a_program_of_ones_own_tells_is_data_whatever_it_is(tmp_path: Path) -> None:

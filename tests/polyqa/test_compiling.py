@@ -150,7 +150,6 @@ def recipe(name: str, *predictors: str) -> Recipe:
         ("rac-homonyms-local", {}, r"rac-homonyms-local is compiled already, .* Compile 'rac' again"),
         ("oracle", {}, "Unknown program 'oracle'; there are auto"),
         ("rac", {"demos": "mine.json"}, "compile takes no demos"),
-        ("rac", {"strict": False}, "compile takes no strict"),
         ("self-rag", {"weights": (1.0, 1.0, 0.5)}, "setting weights=.* cannot be kept"),
         ("rac", {"passages": 900}, "cannot be made"),
         ("rac", {"depth": 2}, "rac has no setting 'depth'; its settings: passages"),

@@ -1,4 +1,4 @@
-"""Artifacts and question sets go to a hub and come back; what is not one, or not whole, is refused in one line."""
+"""Compiled programs go to a hub and come back; what is not one, or not whole, is refused in one line."""
 
 import json
 import os
@@ -20,8 +20,6 @@ from refusals import told
 import polyqa
 from polyqa.artifacts.scores import QuestionScores, SetScores, read_scores
 from polyqa.artifacts.store import compiled_home, read_artifact
-from polyqa.evaluation.homonyms import questions_path
-from polyqa.evaluation.loading import load_questions
 
 REPO = "tester/rac"
 NAMES = ["README.md", "card.json", "program.json", "scores.json"]
@@ -64,7 +62,7 @@ def front(readme: bytes) -> dict[str, Any]:
 def test_an_artifact_goes_there_and_comes_back(hub: Hub, tmp_path: Path) -> None:
     pushed = polyqa.push("rac-homonyms-local", REPO, license="apache-2.0")
     assert pushed.url == f"{hub.base}/{REPO}"
-    files = hub.files("model", REPO, pushed.commit)
+    files = hub.files(REPO, pushed.commit)
     assert sorted(files) == [".gitattributes", *NAMES]
     assert {name: files[name] for name in NAMES[1:]} == {name: shipped()[name] for name in NAMES[1:]}
     assert files["README.md"].endswith(shipped()["README.md"])
@@ -86,10 +84,10 @@ def test_a_report_and_code_are_neither_pushed_nor_pulled(hub: Hub, tmp_path: Pat
     own = copied(tmp_path / "own")
     (own / "report.html").write_text("<!DOCTYPE html><script>alert(1)</script>")
     pushed = polyqa.push(own, REPO)
-    assert sorted(hub.files("model", REPO, pushed.commit)) == [".gitattributes", *NAMES]
+    assert sorted(hub.files(REPO, pushed.commit)) == [".gitattributes", *NAMES]
     # A stranger may have put such files there all the same.
     strange = {"report.html": b"<script>alert(1)</script>", "setup.py": b"raise SystemExit", "program.pkl": b"\x80"}
-    hub.commit("model", "tester/evil", shipped() | strange)
+    hub.commit("tester/evil", shipped() | strange)
     pulled = polyqa.pull("tester/evil")
     assert sorted(path.name for path in pulled.path.iterdir()) == sorted([*NAMES, "hub.json"])
     assert not [path for _, path in hub.asked if path.endswith((*strange,))], "they are not even asked for"
@@ -102,59 +100,26 @@ def test_the_scores_of_its_questions_go_along_and_are_checked(hub: Hub, tmp_path
     polyqa.push(own, REPO)
     pulled = read_artifact(polyqa.pull(REPO).path)
     assert read_scores(pulled) == QuestionScores(test=scores)
-    hub.commit("model", "tester/evil", shipped() | {"scores.json": b'{"test": {"ids": 5}}'})
+    (own / "scores.json").unlink()
+    assert "scores.json" not in hub.files(REPO, polyqa.push(own, REPO).commit)
+    hub.commit("tester/evil", shipped() | {"scores.json": b'{"test": {"ids": 5}}'})
     assert "scores.json is damaged" in told(lambda: polyqa.pull("tester/evil"))
 
 
 def test_what_was_pulled_can_be_pushed_again_with_one_front(hub: Hub) -> None:
     polyqa.push("rac-homonyms-local", REPO, license="mit")
     polyqa.push(polyqa.pull(REPO).path, "tester/again")
-    readme = hub.files("model", "tester/again")["README.md"]
+    readme = hub.files("tester/again")["README.md"]
     assert "license" not in front(readme), "nobody said so"
     assert readme.count(b"\nlibrary_name:") == 1
     assert readme.count(b"`polyqa pull ") == 1
     assert b"`polyqa pull tester/again` gets this compiled program." in readme
 
 
-RECORDS = list(json.loads(questions_path("dev").read_text())["dev"].items())[:4]
-TEXTS = {
-    ".json": json.dumps(dict(RECORDS)),
-    ".jsonl": "".join(json.dumps({"id": id, **record}) + "\n" for id, record in RECORDS),
-}
-
-
-@pytest.mark.parametrize("suffix", TEXTS)
-def test_questions_go_there_and_come_back(hub: Hub, tmp_path: Path, suffix: str) -> None:
-    file = tmp_path / f"mine{suffix}"
-    file.write_text(TEXTS[suffix])
-    pushed = polyqa.push(file, "tester/asked")
-    assert "/datasets/tester/asked" in pushed.url
-    assert b"4 questions" in hub.files("dataset", "tester/asked")["README.md"]
-    pulled = polyqa.pull("tester/asked", tmp_path / "deep" / "there", questions=True)
-    assert load_questions(pulled.path / f"questions{suffix}") == load_questions(file)
-
-
-def test_questions_in_another_form_take_the_place_of_the_first(hub: Hub, tmp_path: Path) -> None:
-    for suffix, text in TEXTS.items():
-        (tmp_path / f"mine{suffix}").write_text(text)
-        polyqa.push(tmp_path / f"mine{suffix}", "tester/asked")
-    pulled = polyqa.pull("tester/asked", tmp_path / "there", questions=True)
-    assert load_questions(pulled.path) == load_questions(tmp_path / "mine.jsonl")  # the folder itself is a question set
-
-
-def test_a_file_of_several_splits_is_a_question_set(hub: Hub, tmp_path: Path) -> None:
-    file = tmp_path / "both.json"
-    file.write_text(json.dumps({"train": dict(RECORDS[:3]), "dev": dict(RECORDS[3:])}))
-    polyqa.push(file, "tester/asked")
-    assert b"4 questions" in hub.files("dataset", "tester/asked")["README.md"]
-    pulled = polyqa.pull("tester/asked", questions=True)
-    assert len(load_questions(pulled.path / "questions.json", split="train")) == 3
-
-
 def test_a_commit_pins_what_is_pulled(hub: Hub) -> None:
-    first = hub.commit("model", REPO, shipped())
-    second = hub.commit("model", REPO, shipped() | {"README.md": b"# newer\n"}, parent=first)
-    hub.commit("model", REPO, shipped(), tag="v1")
+    first = hub.commit(REPO, shipped())
+    second = hub.commit(REPO, shipped() | {"README.md": b"# newer\n"}, parent=first)
+    hub.commit(REPO, shipped(), tag="v1")
     assert polyqa.pull(REPO).commit == second
     assert polyqa.pull(REPO, "one", revision=first).commit == first
     assert polyqa.pull(REPO, "two", revision="v1").commit == first
@@ -170,10 +135,10 @@ def test_pushing_again_makes_a_commit_only_if_something_changed(hub: Hub) -> Non
 
 
 def test_nothing_is_overwritten_unless_it_was_pulled(hub: Hub, tmp_path: Path) -> None:
-    hub.commit("model", REPO, shipped())
+    hub.commit(REPO, shipped())
     polyqa.pull(REPO)
     assert "there already" in told(lambda: polyqa.pull(REPO))
-    hub.commit("model", REPO, shipped() | {"README.md": b"# newer\n"})
+    hub.commit(REPO, shipped() | {"README.md": b"# newer\n"})
     polyqa.pull(REPO, overwrite=True)
     assert Path("rac/README.md").read_bytes() == b"# newer\n"
     Path("rac/thesis.tex").write_text("mine")
@@ -192,7 +157,7 @@ def test_nothing_is_overwritten_unless_it_was_pulled(hub: Hub, tmp_path: Path) -
 
 
 def test_a_pull_that_is_killed_leaves_nothing_to_the_next_one(hub: Hub, tmp_path: Path) -> None:
-    hub.commit("model", REPO, shipped())
+    hub.commit(REPO, shipped())
     polyqa.pull(REPO)
     script = f"import os, polyqa.hub as hub; hub.check = lambda *given: os._exit(9); hub.pull({REPO!r}, overwrite=True)"
     killed = subprocess.run([sys.executable, "-c", script], env={**os.environ, "HF_ENDPOINT": hub.base}, check=False)
@@ -203,9 +168,9 @@ def test_a_pull_that_is_killed_leaves_nothing_to_the_next_one(hub: Hub, tmp_path
 
 
 def test_a_repository_of_something_else_is_left_alone(hub: Hub) -> None:
-    commit = hub.commit("model", REPO, {"model.safetensors": b"weights", "README.md": b"# a model\n"})
+    commit = hub.commit(REPO, {"model.safetensors": b"weights", "README.md": b"# a model\n"})
     assert "holds 'model.safetensors'" in told(lambda: polyqa.push("rac-homonyms-local", REPO))
-    assert hub.commit_of("model", REPO, "main") == commit
+    assert hub.commit_of(REPO, "main") == commit
     assert "holds no compiled program" in told(lambda: polyqa.pull(REPO))
 
 
@@ -236,18 +201,11 @@ def state(change: Callable[[Any], None]) -> bytes:
     ],
 )
 def test_what_is_damaged_or_hostile_is_not_taken(hub: Hub, tmp_path: Path, files: dict[str, bytes], why: str) -> None:
-    hub.commit("model", REPO, shipped() | files)
+    hub.commit(REPO, shipped() | files)
     message = told(lambda: polyqa.pull(REPO))
     assert why in message
     assert REPO in message
     assert {path.name for path in tmp_path.iterdir()} <= {"hub", ".rac.lock"}, "nothing is left"
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"a": 1}', b'[{"question": ""}]', b"import os"])
-def test_questions_that_are_none_are_not_taken(hub: Hub, content: bytes) -> None:
-    hub.commit("dataset", REPO, {"questions.json": content})
-    assert "is not taken" in told(lambda: polyqa.pull(REPO, questions=True))
-    assert not Path("rac").exists()
 
 
 def listed(of_all: dict[str, Any], of_each: dict[str, Any]) -> Callable[[Answer], Answer]:
@@ -279,7 +237,7 @@ REACHED = "cannot be reached, or does not answer as the hub does"
 def test_what_comes_otherwise_than_listed_is_not_taken(
     hub: Hub, name: str, change: Callable[[Answer], Answer], why: str
 ) -> None:
-    hub.commit("model", REPO, shipped())
+    hub.commit(REPO, shipped())
     hub.twist = lambda path, answer: change(answer) if path.endswith(name) else answer
     assert why in told(lambda: polyqa.pull(REPO))
     assert not Path("rac").exists()
@@ -313,7 +271,7 @@ def test_what_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, token: str, 
 def test_who_may_not_push_is_told(hub: Hub, monkeypatch: pytest.MonkeyPatch, token: str, repo: str, why: str) -> None:
     monkeypatch.setenv("HF_TOKEN", token)
     assert why in told(lambda: polyqa.push("rac-homonyms-local", repo))
-    assert not (hub.root / "model").exists()
+    assert not hub.root.exists()
 
 
 def test_no_network_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -326,13 +284,10 @@ def test_no_network_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 def test_what_cannot_be_pushed_is_told_before_anything_is_sent(hub: Hub, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    (tmp_path / "bad.json").write_text("[]")
     (copied(tmp_path / "broken") / "program.json").write_text("{}")
     for what, why in {
         "nothing": "There is nothing to push",
         "empty": "There is nothing to push",
-        "missing.json": "cannot be read",
-        "bad.json": "bad.json",
         "broken": "is not a saved",
     }.items():
         assert why in told(lambda what=what: polyqa.push(what, REPO))
@@ -352,7 +307,7 @@ def test_a_link_in_an_artifact_sends_no_file_of_the_users(hub: Hub, tmp_path: Pa
 
     link("README.md", tmp_path / "secret")
     polyqa.push("linked", REPO)
-    assert b"the key" not in hub.files("model", REPO)["README.md"]
+    assert b"the key" not in hub.files(REPO)["README.md"]
     link("card.json", compiled_home() / "rac-homonyms-local" / "card.json")
     assert "is no regular file" in told(lambda: polyqa.push("linked", REPO))
 
@@ -362,18 +317,18 @@ def test_a_commit_of_somebody_else_in_between_is_not_overwritten(hub: Hub) -> No
 
     def meanwhile(path: str, answer: Answer) -> Answer:
         if path.endswith("preupload/main"):
-            hub.commit("model", REPO, hub.files("model", REPO) | {"README.md": b"# theirs\n"}, parent=first)
+            hub.commit(REPO, hub.files(REPO) | {"README.md": b"# theirs\n"}, parent=first)
         return answer
 
     hub.twist = meanwhile
     assert "A commit has happened since" in told(lambda: polyqa.push("rac-homonyms-local", REPO, license="mit"))
-    assert hub.files("model", REPO)["README.md"] == b"# theirs\n"
+    assert hub.files(REPO)["README.md"] == b"# theirs\n"
 
 
 @pytest.mark.parametrize("path", ["/api/repos/create", "revision/main"])
 def test_a_hub_that_is_silent_is_not_waited_for(hub: Hub, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     monkeypatch.setattr("polyqa.hub.TIMEOUT", 0.3)
-    hub.commit("model", "tester/other", shipped())
+    hub.commit("tester/other", shipped())
     done = threading.Event()
 
     def silent(asked: str, answer: Answer) -> Answer:
@@ -393,10 +348,10 @@ def test_a_hub_that_is_silent_is_not_waited_for(hub: Hub, monkeypatch: pytest.Mo
 
 def test_the_commands(hub: Hub, printed: Printed, run: Run) -> None:
     pushed = printed("push", "rac-homonyms-local", REPO, "--private")
-    commit = hub.commit_of("model", REPO, "main")
-    assert pushed == f"pushed compiled program: {hub.base}/{REPO}, commit {commit}\n"
+    commit = hub.commit_of(REPO, "main")
+    assert pushed == f"pushed: {hub.base}/{REPO}, commit {commit}\n"
     pulled = printed("pull", REPO, "--to", "here", "--revision", commit)
-    assert pulled == f"pulled compiled program: here, commit {commit}\n"
+    assert pulled == f"pulled: here, commit {commit}\n"
     code, out, err = run("pull", REPO, "--to", "here")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("polyqa: here is there already: ")

@@ -162,7 +162,7 @@ def test_a_question_back_is_answered_without_a_call(titanic: Result) -> None:
         assert chosen.interpretations == (reading,)
         assert (chosen.calls, chosen.asked_back, chosen.clarification) == ((), False, None)
         assert reading.answer in chosen.answer
-    assert titanic.choose("1").answer == back.choose("1").answer
+    assert titanic.choose("1").answer == back.choose("1").answer == back.choose(1).answer
     with pytest.raises(PolyqaError, match="none of the choices"):
         back.choose("the submarine")
 

@@ -210,7 +210,7 @@ def test_an_address_that_is_none_is_told_before_anything_is_asked(
 def test_another_server_is_told_from_mlflow() -> None:
     with (
         serve(embedded_engine()) as other,
-        pytest.raises(PolyqaError, match="is no MLflow server, or refuses"),
+        pytest.raises(PolyqaError, match="No MLflow server answers"),
         traced(other.base.removesuffix("/v1")),
     ):
         pytest.fail("it began")
@@ -318,29 +318,6 @@ def test_a_collector_and_a_server_get_both_and_the_experiment_is_as_before(
     assert len(collector.roots) == 1
     with mlflow.start_run() as run:
         assert run.info.experiment_id == own
-
-
-@pytest.mark.slow
-def test_a_run_that_is_terminated_is_told_so(mlflow_server: Mlflow, tmp_path: Path) -> None:
-    import mlflow
-
-    client = mlflow.MlflowClient(mlflow_server.address)
-
-    def status() -> str | None:
-        place = client.get_experiment_by_name("polyqa")
-        runs = client.search_runs([place.experiment_id]) if place else []
-        return runs[0].info.status if runs else None
-
-    command = [sys.executable, "-m", "polyqa", "evaluate", "--program", "diva", "--judge", "none"]
-    command += ["--mlflow", mlflow_server.address, "--runs", str(tmp_path)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            until(lambda: status() == "RUNNING" or process.poll() is not None)
-            process.terminate()
-            _, error = process.communicate(timeout=60)
-        finally:
-            process.kill()
-    assert (process.returncode, status()) == (143, "KILLED"), error
 
 
 @pytest.mark.slow

@@ -68,6 +68,10 @@ def test_a_compiled_program_searches_what_it_was_compiled_over(dated: ColBERTInd
     assert searched(index=ColBERTIndex("homonyms").where("pid <> '2'")) == "pid <> '2'"
     with pytest.warns(UserWarning, match="was compiled over the index homonyms"):
         assert searched(index=dated) is None
+    card["index"]["fingerprint"] = "0"  # as after polyqa index sync
+    (tmp_path / "made" / CARD).write_text(json.dumps(card), encoding="utf-8")
+    with pytest.warns(UserWarning, match="that index has changed since"):
+        assert searched() == "pid <> '1'"
 
 
 def test_python_answers_from_matching_passages_and_tells_runs_apart(dated: ColBERTIndex, tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 Every commit is a folder of files on disk, named after a hash of its content and its parent:
 
-ROOT/model/OWNER/NAME/COMMIT/FILE
-ROOT/model/OWNER/NAME/refs.json      branches and tags, and the commit of each
+ROOT/OWNER/NAME/COMMIT/FILE
+ROOT/OWNER/NAME/refs.json      branches and tags, and the commit of each
 """
 
 import base64
@@ -34,37 +34,37 @@ class Hub:
     twist: Callable[[str, Answer], Answer] = lambda path, answer: answer
     """Changes an answer to a path before it is sent."""
 
-    def place(self, kind: str, repo: str) -> Path:
+    def place(self, repo: str) -> Path:
         """Return the folder of a repository."""
-        return self.root / kind / repo
+        return self.root / repo
 
-    def refs(self, kind: str, repo: str) -> dict[str, str]:
+    def refs(self, repo: str) -> dict[str, str]:
         """Return the branches and tags of a repository, each with its commit."""
-        refs: dict[str, str] = json.loads((self.place(kind, repo) / "refs.json").read_text())
+        refs: dict[str, str] = json.loads((self.place(repo) / "refs.json").read_text())
         return refs
 
-    def files(self, kind: str, repo: str, revision: str = "main") -> dict[str, bytes]:
+    def files(self, repo: str, revision: str = "main") -> dict[str, bytes]:
         """Return the files of a revision."""
-        commit = self.commit_of(kind, repo, revision)
+        commit = self.commit_of(repo, revision)
         assert commit is not None
-        return {path.name: path.read_bytes() for path in sorted((self.place(kind, repo) / commit).iterdir())}
+        return {path.name: path.read_bytes() for path in sorted((self.place(repo) / commit).iterdir())}
 
-    def commit_of(self, kind: str, repo: str, revision: str) -> str | None:
+    def commit_of(self, repo: str, revision: str) -> str | None:
         """Return the commit that a revision names."""
-        place = self.place(kind, repo)
+        place = self.place(repo)
         if re.fullmatch(r"[0-9a-f]{40}", revision):
             return revision if (place / revision).is_dir() else None
-        return self.refs(kind, repo).get(revision)
+        return self.refs(repo).get(revision)
 
-    def commit(self, kind: str, repo: str, files: dict[str, bytes], *, tag: str = "main", parent: str = "") -> str:
+    def commit(self, repo: str, files: dict[str, bytes], *, tag: str = "main", parent: str = "") -> str:
         """Store files as a commit that a branch or a tag names."""
-        place = self.place(kind, repo)
+        place = self.place(repo)
         told = [parent, *(f"{name} {hashlib.sha1(data).hexdigest()}" for name, data in sorted(files.items()))]
         commit = hashlib.sha1("\n".join(told).encode()).hexdigest()
         (place / commit).mkdir(parents=True, exist_ok=True)
         for name, data in files.items():
             (place / commit / name).write_bytes(data)
-        refs = self.refs(kind, repo) if (place / "refs.json").exists() else {}
+        refs = self.refs(repo) if (place / "refs.json").exists() else {}
         (place / "refs.json").write_text(json.dumps({**refs, "main": refs.get("main", commit), tag: commit}))
         return commit
 
@@ -100,8 +100,8 @@ def _error(status: int, code: str, message: str) -> Answer:
 
 
 _BAD_TOKEN = _error(401, "", "Invalid credentials in Authorization header")
-_API = re.compile(r"/api/(model|dataset)s/([^/]+/[^/]+)(?:/(revision|tree|preupload|commit)/([^/]+))?")
-_FILE = re.compile(r"/(datasets/)?([^/]+/[^/]+)/resolve/([^/]+)/(.+)")
+_API = re.compile(r"/api/models/([^/]+/[^/]+)(?:/(revision|tree|preupload|commit)/([^/]+))?")
+_FILE = re.compile(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)")
 _FRONT = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 
 
@@ -143,39 +143,39 @@ class _Handler(QuietHandler):
             self.wfile.write(body)
         self.close_connection = "Content-Length" in headers  # the length was a lie
 
-    def _found(self, kind: str, repo: str, revision: str) -> str | Answer:
+    def _found(self, repo: str, revision: str) -> str | Answer:
         """Return the commit of a revision, or the answer that there is none."""
-        if not (self.hub.place(kind, repo) / "refs.json").exists():
+        if not (self.hub.place(repo) / "refs.json").exists():
             # The hub does not tell strangers whether there is a private one.
             if self._token is None:
                 return _error(401, "", "Invalid username or password.")
             return _error(404, "RepoNotFound", "Repository not found")
-        commit = self.hub.commit_of(kind, repo, unquote(revision))
+        commit = self.hub.commit_of(repo, unquote(revision))
         return commit or _error(404, "RevisionNotFound", f"Invalid rev id: {revision}")
 
     def _read(self) -> Answer:
         path = urlsplit(self.path).path
         if api := _API.fullmatch(path):
-            kind, repo, what, revision = api.groups()
-            commit = self._found(kind, repo, revision or "main")
+            repo, what, revision = api.groups()
+            commit = self._found(repo, revision or "main")
             if not isinstance(commit, str):
                 return commit
             if what == "tree":
-                files = self.hub.files(kind, repo, commit).items()
+                files = self.hub.files(repo, commit).items()
                 return _json([{"type": "file", "path": n, "size": len(data), "oid": blob(data)} for n, data in files])
             siblings = [
                 {"rfilename": name, "size": len(data), "blobId": blob(data)}
-                for name, data in self.hub.files(kind, repo, commit).items()
+                for name, data in self.hub.files(repo, commit).items()
             ]
             return _json(
                 {"_id": "1", "id": repo, "modelId": repo, "private": False, "sha": commit, "siblings": siblings}
             )
         if file := _FILE.fullmatch(path):
-            kind, repo, revision, name = "dataset" if file[1] else "model", file[2], file[3], file[4]
-            commit = self._found(kind, repo, revision)
+            repo, revision, name = file.groups()
+            commit = self._found(repo, revision)
             if not isinstance(commit, str):
                 return commit
-            data = self.hub.files(kind, repo, commit).get(unquote(name))
+            data = self.hub.files(repo, commit).get(unquote(name))
             if data is None:
                 return _error(404, "EntryNotFound", "Entry not found")
             return 200, data, {"ETag": f'"{hashlib.sha1(data).hexdigest()}"', "X-Repo-Commit": commit}
@@ -188,40 +188,39 @@ class _Handler(QuietHandler):
         if path == "/api/validate-yaml":
             return _validated(json.loads(body)["content"])
         api = _API.fullmatch(path)
-        if api is None or api[3] not in ("preupload", "commit"):
+        if api is None or api[2] not in ("preupload", "commit"):
             return _error(404, "", "Not Found")
-        kind, repo, action, revision = api.groups()
-        commit = self._found(kind, repo, revision)
+        repo, action, revision = api.groups()
+        commit = self._found(repo, revision)
         if not isinstance(commit, str):
             return commit
         if action == "preupload":
-            held = self.hub.files(kind, repo, commit)
+            held = self.hub.files(repo, commit)
             return _json({"files": [_mode(one["path"], held) for one in json.loads(body)["files"]]})
-        return self._commit(kind, repo, commit, [json.loads(line) for line in body.splitlines()])
+        return self._commit(repo, commit, [json.loads(line) for line in body.splitlines()])
 
     def _create(self, wanted: dict[str, Any]) -> Answer:
-        kind, repo = wanted.get("type", "model"), f"{wanted['organization']}/{wanted['name']}"
-        url = f"{self.hub.base}/{'datasets/' if kind == 'dataset' else ''}{repo}"
+        repo = f"{wanted['organization']}/{wanted['name']}"
         if wanted["organization"] == "strangers":
             return _error(403, "", "You don't have the rights to create a model under the namespace strangers")
-        if (self.hub.place(kind, repo) / "refs.json").exists():
-            return _json({"error": "You already created this repo", "url": url}, 409)
-        self.hub.commit(kind, repo, {".gitattributes": b"*.safetensors filter=lfs diff=lfs merge=lfs -text\n"})
-        return _json({"url": url, "name": repo, "id": "1"})
+        if (self.hub.place(repo) / "refs.json").exists():
+            return _json({"error": "You already created this repo", "url": f"{self.hub.base}/{repo}"}, 409)
+        self.hub.commit(repo, {".gitattributes": b"*.safetensors filter=lfs diff=lfs merge=lfs -text\n"})
+        return _json({"url": f"{self.hub.base}/{repo}", "name": repo, "id": "1"})
 
-    def _commit(self, kind: str, repo: str, parent: str, lines: list[dict[str, Any]]) -> Answer:
+    def _commit(self, repo: str, parent: str, lines: list[dict[str, Any]]) -> Answer:
         assert lines[0]["key"] == "header"
         if lines[0]["value"].get("parentCommit", parent) != parent:
             return _error(412, "", "A commit has happened since. Please refresh and try again.")
-        files = self.hub.files(kind, repo)
+        files = self.hub.files(repo)
         for line in lines[1:]:
             if line["key"] == "deletedFile":
                 del files[line["value"]["path"]]
                 continue
             assert (line["key"], line["value"]["encoding"]) == ("file", "base64")
             files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
-        made = self.hub.commit(kind, repo, files, parent=parent)
-        url = f"{self.hub.base}/{'datasets/' if kind == 'dataset' else ''}{repo}/commit/{made}"
+        made = self.hub.commit(repo, files, parent=parent)
+        url = f"{self.hub.base}/{repo}/commit/{made}"
         return _json({"success": True, "commitOid": made, "commitUrl": url, "hookOutput": ""})
 
 

@@ -5,7 +5,5 @@ from .engine import LocalLM as LocalLM
 from .engine import shared_engine as shared_engine
 from .process import LocalServer as LocalServer
 from .process import LocalSettings as LocalSettings
-from .process import free_memory as free_memory
 from .process import local_settings as local_settings
-from .process import needed_memory as needed_memory
 from .process import physical_cores as physical_cores

@@ -1,19 +1,17 @@
 """Odd texts and names, full disks, folders that take nothing: each is told in a line and leaves nothing half made."""
 
-import errno
 import json
 import os
 import re
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx
-import numpy as np
 import pytest
 import torch
 from command_line import Printed, Refused
@@ -291,33 +289,5 @@ def test_wherever_the_disk_is_full_what_torch_says_of_it_is_known(most_bytes: in
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert explain(error.value) == (
         "the disk is full, or a file is at its size limit. Free space; the same command goes on.",
-        2,
-    )
-
-
-def _ends(error: BaseException) -> Callable[[], object]:
-    def raised() -> None:
-        raise error
-
-    return raised
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda: torch.empty(10**17),
-        lambda: np.empty(10**17),
-        _ends(OSError(errno.ENOMEM, "Cannot allocate memory")),
-        _ends(RuntimeError("can't start new thread")),
-        _ends(ImportError("libtorch_cpu.so: failed to map segment from shared object")),
-    ],
-    ids=["torch", "numpy", "the system", "a thread", "a library"],
-)
-def test_memory_that_is_used_up_is_told_in_a_line(use: Callable[[], object]) -> None:
-    with pytest.raises((MemoryError, RuntimeError, OSError, ImportError)) as error:
-        use()
-    assert explain(error.value) == (
-        "there is not enough memory here, or too little is allowed (ulimit -v, -u). "
-        "Give it more; the same command goes on.",
         2,
     )

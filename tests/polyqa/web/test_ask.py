@@ -11,7 +11,7 @@ import httpx
 import pytest
 from failing_engine import Failing
 from hanging_engine import Hanging
-from scripted_engine import scripted_lm
+from scripted_engine import ScriptedEngine, scripted_lm
 from web_server import Web, events, web_server
 
 import polyqa
@@ -170,6 +170,18 @@ def test_a_model_that_fails_is_told_without_its_secrets(films: ColBERTIndex, cap
         "rac over films: failed",
     ]
     assert QUESTION not in " ".join(lines)
+
+
+def test_half_a_character_in_a_reply_breaks_no_answer(films: ColBERTIndex) -> None:
+    lm = scripted_lm(ScriptedEngine(lambda prompt: {"answer": "In 1972 \ud83d."}))
+    with web_server([films], lm=lm, programs=["closed-book"]) as web:
+        asked = {"question": QUESTION, "program": "closed-book"}
+        plain = httpx.post(f"{web.base}/ask", json=asked, timeout=120).json()
+        streamed = events(httpx.post(f"{web.base}/ask", json=asked, headers=STREAM, timeout=120).text)
+        chat = {"model": "closed-book", "messages": [{"role": "user", "content": QUESTION}]}
+        said = httpx.post(f"{web.base}/v1/chat/completions", json=chat, timeout=120).json()
+    assert plain["answer"] == streamed[-1][1]["answer"] == said["choices"][0]["message"]["content"]
+    assert plain["answer"].startswith("In 1972 ")
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from web_server import started
 from polyqa.artifacts.store import CARD, artifact_names, compiled_home
 from polyqa.base.errors import PolyqaError
 from polyqa.cli import options
-from polyqa.cli.help import SET_BY_LM_SET
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.files import MANIFEST
 from polyqa.extractive import embedded_lm
@@ -114,7 +113,10 @@ def test_what_nobody_named_and_cannot_be_read_is_left_out(
             Shelf(embedded_lm(), **named)  # type: ignore[arg-type]
 
 
-def test_the_engine_answers_as_many_at_once_as_there_are_cores() -> None:
+def test_a_model_on_this_machine_answers_no_more_at_once_than_it_can(tmp_path: Path) -> None:
+    """Whoever waits for a place is not on the clock; whoever waits for a slot is."""
+    (tmp_path / "m.gguf").write_bytes(b"GGUF")
+    assert limits_of(language_model(f"local/{tmp_path / 'm.gguf'}", slots=3)).at_once == 3
     assert limits_of(language_model("openai/x@http://example.com")).at_once == 64
     assert 1 <= limits_of(language_model()).at_once < 64
     assert limits_of(language_model(), 7).at_once == 7
@@ -122,7 +124,7 @@ def test_the_engine_answers_as_many_at_once_as_there_are_cores() -> None:
 
 def test_settings_without_an_option_are_set_by_lm_set() -> None:
     sets = ["temperature=0.2", "temperature=0.5", "timeout=9", "top_p=0.9", "max_tokens=null"]
-    models = options.LanguageModels(lm="openai/x", lm_set=sets).models(by_lm_set=SET_BY_LM_SET)
+    models = options.LanguageModels(lm="openai/x", lm_set=sets).models()
     settings = models.settings
     assert (settings.temperature, settings.timeout, settings.retries) == (0.5, 9, 3)
     assert settings.more == {"top_p": 0.9, "max_tokens": None}
