@@ -172,8 +172,8 @@ def write_inverted_file(folder: Path, chunks: int, about: Mapping[str, Any]) -> 
     centroids = len(read_part(folder / _CODEC[0]))
     sizes = torch.bincount(pairs // len(lengths), minlength=centroids)
     torch.save(((pairs % len(lengths)).int(), sizes), folder / INVERTED_FILE)
-    whole = {"num_chunks": chunks, "num_partitions": centroids, "num_embeddings": len(codes)}
-    whole |= {"config": dict(about), "avg_doclen": len(codes) / len(lengths)}
+    counts = {"num_chunks": chunks, "num_partitions": centroids, "num_embeddings": len(codes)}
+    whole = {"config": dict(about), **counts, "avg_doclen": len(codes) / len(lengths)}
     (folder / METADATA).write_text(json.dumps(whole, indent=2) + "\n")
 
 
