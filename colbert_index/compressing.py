@@ -8,18 +8,24 @@ long as faiss and finds the same. Both grow with the number of centroids, which 
 centroids on (some 40,000 passages) looking in groups takes less than half the time that faiss takes for all.
 """
 
+import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from .engine import colbert_config, encode_documents, load_checkpoint, quiet
-from .files import link_or_copy, read_part, scrub_metadata
+from .engine import described, encode_documents, load_checkpoint
+from .files import INVERTED_FILE, METADATA, link_or_copy, read_part
 from .settings import IndexSettings
 from .stages import Advance, Stages
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _CHUNK = 25_000  # passages per chunk, as in colbert-ai: 600 MB of vectors
 _COMPRESSED = 1 << 18  # vectors between two moves of a bar
@@ -33,23 +39,65 @@ _GROUPS_IN_KMEANS = 8
 _CODEC = ("centroids.pt", "buckets.pt", "avg_residual.pt")
 
 
+@dataclass(frozen=True)
+class Codec:
+    """What token vectors are compressed with.
+
+    The ``cutoffs`` part the buckets of what a dimension has beside the nearest centroid, the ``weights`` are what each
+    of them stands for. Only colbert-ai reads the ``average`` of the same.
+    """
+
+    centroids: "Tensor"
+    cutoffs: "Tensor"
+    weights: "Tensor"
+    average: "Tensor"
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what `save` wrote."""
+        centroids, (cutoffs, weights), average = (read_part(folder / name) for name in _CODEC)
+        return cls(centroids.float(), cutoffs, weights, average)
+
+    def save(self, folder: Path) -> None:
+        """Write colbert-ai's three files."""
+        import torch
+
+        parts = (self.centroids.half(), (self.cutoffs, self.weights), self.average)
+        for name, part in zip(_CODEC, parts, strict=True):
+            torch.save(part, folder / name)
+
+    @cached_property
+    def _finder(self) -> Any:
+        return finder_of(self.centroids)
+
+    def compress(self, vectors: "Tensor", advance: Advance = lambda done: None) -> tuple["Tensor", "Tensor"]:
+        """Return the numbers of the vectors' centroids, and their buckets in bits, each with its lowest first."""
+        import torch
+
+        nbits = len(self.cutoffs).bit_length()
+        codes, residuals = [], []
+        for batch in vectors.split(_COMPRESSED):
+            codes.append(nearest(self._finder, batch).int())
+            buckets = torch.bucketize(batch - self.centroids[codes[-1]], self.cutoffs).to(torch.uint8)
+            bits = (buckets.unsqueeze(-1) >> torch.arange(nbits, dtype=torch.uint8)) & 1
+            residuals.append(torch.from_numpy(np.packbits(bits.flatten(1).numpy(), axis=1)))
+            advance(len(batch))
+        return torch.cat(codes), torch.cat(residuals)
+
+
 def train_codec(
     texts: Sequence[str], passages: int, folder: Path, location: str, settings: IndexSettings, bars: Stages
 ) -> None:
-    """Write the centroids and residual buckets for an index of so many passages in all of its shards.
+    """Write the codec for an index of so many passages in all of its shards.
 
-    They are trained on the texts of some (see `sampled`). The folder is made; `write_vectors` takes the codec from it.
+    It is trained on the texts of some (see `sampled`). The folder is made; `write_vectors` takes the codec from it.
     """
-    import torch
-
     folder.mkdir(parents=True)
     with bars.stage("loading the checkpoint"):
         model = load_checkpoint(location, settings)
     with bars.stage("encoding a sample", len(texts), "passage") as advance:
         vectors, lengths = encode_documents(model, texts, advance)
-    with quiet(), quick_codes(), torch.inference_mode():
-        indexer = make_indexer(folder, location, settings, passages, 1, len(vectors) / len(lengths))
-        _save_codec(indexer, vectors, settings, bars)
+    _trained(vectors, len(vectors) / len(lengths) * passages, settings, bars).save(folder)
 
 
 def write_vectors(
@@ -63,10 +111,8 @@ def write_vectors(
 ) -> None:
     """Write colbert-ai's files for the texts of passages into ``work``.
 
-    The codec is that of a folder of `train_codec`; if not given, centroids are trained on these texts.
+    The codec is that of a folder of `train_codec`; if not given, one is trained on these texts.
     """
-    import torch
-
     with bars.stage("loading the checkpoint"):
         model = load_checkpoint(location, settings)
     chunks = [texts[begin : begin + _CHUNK] for begin in range(0, len(texts), _CHUNK)]
@@ -77,35 +123,58 @@ def write_vectors(
         sample = sampled(len(texts), sum(map(len, texts)), settings)
     first: Any = None
     known: dict[int, Any] = {}
-    average = 1.0
     if sample:
         with bars.stage("encoding" if once else "encoding a sample", len(sample), "passage") as advance:
             first, lengths = encode_documents(model, [texts[number] for number in sample], advance)
         known = {} if once else dict(zip(sample, first.split(lengths), strict=True))
-        average = len(first) / len(lengths)
-    with quiet(), quick_codes(), torch.inference_mode():
-        indexer = make_indexer(work, location, settings, len(texts), len(chunks), average)
-        if codec is not None:
-            for name in _CODEC:
-                link_or_copy(codec / name, work / name)
-            indexer.num_partitions = len(read_part(work / "centroids.pt"))
-        indexer._save_plan()
-        if codec is None:
-            _save_codec(indexer, first, settings, bars)
-        with ExitStack() as running:
-            encoded = None if once else running.enter_context(bars.stage("encoding", len(texts), "passage"))
-            compressed = running.enter_context(bars.stage("compressing", len(texts), "passage"))
-            # Not in its `thread`, which a full disk ends unseen: chunks would fill the queue and wait for ever.
-            trained = indexer.saver.load_codec()
-            for number, chunk in enumerate(chunks):
-                vectors, lengths = (
-                    (first, lengths) if encoded is None else _encoded(model, chunk, number * _CHUNK, known, encoded)
-                )
-                packed = _compressed(trained, vectors, len(chunk) / max(1, len(vectors)), compressed)
-                indexer.saver._write_chunk_to_disk(number, number * _CHUNK, packed, lengths)
-        with bars.stage("writing the inverted file"):
-            indexer.finalize()
-    scrub_metadata(work)
+    if codec is None:
+        _trained(first, len(first) / len(lengths) * len(texts), settings, bars).save(work)
+    else:
+        for name in _CODEC:
+            link_or_copy(codec / name, work / name)
+    trained = Codec.load(work)
+    with ExitStack() as running:
+        encoded = None if once else running.enter_context(bars.stage("encoding", len(texts), "passage"))
+        compressed = running.enter_context(bars.stage("compressing", len(texts), "passage"))
+        for number, chunk in enumerate(chunks):
+            vectors, lengths = (
+                (first, lengths) if encoded is None else _encoded(model, chunk, number * _CHUNK, known, encoded)
+            )
+            worth = len(chunk) / max(1, len(vectors))
+            parts = trained.compress(vectors, lambda done, worth=worth: compressed(worth * done))  # type: ignore[misc]
+            write_chunk(work, number, number * _CHUNK, parts, lengths)
+    with bars.stage("writing the inverted file"):
+        write_inverted_file(work, len(chunks), described(location, settings))
+
+
+def write_chunk(
+    folder: Path, number: int, offset: int, compressed: tuple["Tensor", "Tensor"], lengths: Sequence[int]
+) -> None:
+    """Write colbert-ai's files of the passages from a position on: their compressed vectors, and how many each has."""
+    import torch
+
+    codes, residuals = compressed
+    torch.save(codes, folder / f"{number}.codes.pt")
+    torch.save(residuals, folder / f"{number}.residuals.pt")
+    about = {"passage_offset": offset, "num_passages": len(lengths), "num_embeddings": len(codes)}
+    (folder / f"{number}.metadata.json").write_text(json.dumps(about))
+    (folder / f"doclens.{number}.json").write_text(json.dumps(lengths))
+
+
+def write_inverted_file(folder: Path, chunks: int, about: Mapping[str, Any]) -> None:
+    """Write which passages each centroid occurs in, over all chunks, and colbert-ai's description of the whole."""
+    import torch
+
+    lengths = [length for chunk in range(chunks) for length in read_part(folder / f"doclens.{chunk}.json")]
+    codes = torch.cat([read_part(folder / f"{chunk}.codes.pt") for chunk in range(chunks)])
+    passages = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
+    pairs = torch.unique(codes.long() * len(lengths) + passages)
+    centroids = len(read_part(folder / _CODEC[0]))
+    sizes = torch.bincount(pairs // len(lengths), minlength=centroids)
+    torch.save(((pairs % len(lengths)).int(), sizes), folder / INVERTED_FILE)
+    counts = {"num_chunks": chunks, "num_partitions": centroids, "num_embeddings": len(codes)}
+    whole = {"config": dict(about), **counts, "avg_doclen": len(codes) / len(lengths)}
+    (folder / METADATA).write_text(json.dumps(whole, indent=2) + "\n")
 
 
 def _encoded(
@@ -123,18 +192,6 @@ def _encoded(
         fresh = dict(zip(left, vectors.split(lengths), strict=True))
     parts = [known[number] if number in known else fresh[number] for number in numbers]
     return torch.cat(parts), [len(part) for part in parts]
-
-
-def _compressed(codec: Any, vectors: Any, worth: float, advance: Advance) -> Any:
-    """Return vectors as colbert-ai's codec compresses them; each is ``worth`` so much of the bar."""
-    import torch
-
-    batches = []
-    for batch in vectors.split(_COMPRESSED):
-        batches.append(codec.compress(batch))
-        advance(worth * len(batch))
-    codes, residuals = zip(*((batch.codes, batch.residuals) for batch in batches), strict=True)
-    return codec.Embeddings(torch.cat(codes), torch.cat(residuals))
 
 
 def sampled(passages: int, characters: int, settings: IndexSettings) -> list[int]:
@@ -156,49 +213,22 @@ def _centroids_for(vectors: float) -> int:
     return int(max(1, min(wanted, int(vectors) // 2)))
 
 
-def make_indexer(
-    work: Path, checkpoint: str, settings: IndexSettings, passages: int, chunks: int, average_length: float
-) -> Any:
-    """Return colbert-ai's `CollectionIndexer` for saving chunks into ``work`` and finalizing, without its start-up."""
-    from colbert.indexing.collection_indexer import CollectionIndexer
-    from colbert.indexing.index_saver import IndexSaver
-
-    # Not its constructor, which would load the checkpoint again; `setup` and `train` are ours.
-    indexer = object.__new__(CollectionIndexer)
-    indexer.verbose = 0
-    indexer.config = config = colbert_config(
-        checkpoint, settings, root=str(work.parent), index_root=str(work.parent), index_name=work.name
-    )
-    indexer.collection = range(passages)  # of which it wants nothing but the length
-    indexer.rank, indexer.nranks, indexer.use_gpu = 0, 1, False
-    indexer.saver = IndexSaver(config)
-    indexer.num_chunks = chunks
-    indexer.avg_doclen_est = average_length
-    indexer.num_embeddings_est = average_length * passages
-    indexer.num_partitions = _centroids_for(indexer.num_embeddings_est)
-    return indexer
-
-
-def _save_codec(indexer: Any, vectors: Any, settings: IndexSettings, bars: Stages) -> None:
-    """Train the centroids and the residual buckets, seeded, and save them."""
+def _trained(vectors: "Tensor", expected: float, settings: IndexSettings, bars: Stages) -> Codec:
+    """Train the centroids for an index of so many token vectors, and the buckets, on some of them; seeded."""
     import torch
-    from colbert.indexing.codecs.residual import ResidualCodec
 
+    count = _centroids_for(expected)
     generator = torch.Generator().manual_seed(settings.seed)
-    sample = vectors[torch.randperm(len(vectors), generator=generator)[: _POINTS_PER_CENTROID * indexer.num_partitions]]
+    sample = vectors[torch.randperm(len(vectors), generator=generator)[: _POINTS_PER_CENTROID * count]].float()
     held_out = sample[: max(1, min(len(sample) // 20, 50_000))]
     with bars.stage("finding centroids", settings.kmeans_iterations, "round") as advance:
-        centroids = _centroids(sample.float().numpy(), indexer.num_partitions, settings, advance)
+        centroids = _centroids(sample.numpy(), count, settings, advance)
     with bars.stage("measuring residuals"):
-        cutoffs, weights, average = indexer._compute_avg_residual(centroids, held_out.float())
-    codec = ResidualCodec(
-        config=indexer.config,
-        centroids=centroids,
-        avg_residual=average,
-        bucket_cutoffs=cutoffs,
-        bucket_weights=weights,
-    )
-    indexer.saver.save_codec(codec)
+        residuals = held_out - centroids[nearest(finder_of(centroids), held_out)]
+        levels = torch.arange(2**settings.nbits) / 2**settings.nbits
+        cutoffs = residuals.quantile(levels[1:])
+        weights = residuals.quantile(levels + 0.5 / 2**settings.nbits)
+    return Codec(centroids, cutoffs, weights, residuals.abs().mean(dim=0).mean())
 
 
 def _centroids(sample: Any, count: int, settings: IndexSettings, advance: Advance) -> Any:
@@ -224,26 +254,19 @@ def _centroids(sample: Any, count: int, settings: IndexSettings, advance: Advanc
     return torch.nn.functional.normalize(torch.from_numpy(centroids), dim=-1).float()
 
 
-@contextmanager
-def quick_codes() -> Iterator[None]:
-    """Have colbert-ai's codec find centroids by faiss while the block runs, in one thread at a time: see `quiet`."""
+def finder_of(centroids: "Tensor") -> Any:
+    """Return a faiss index of the centroids."""
+    finder = centroid_index(*centroids.shape)
+    finder.train(centroids.numpy())
+    finder.add(centroids.numpy())
+    return finder
+
+
+def nearest(finder: Any, vectors: "Tensor") -> "Tensor":
+    """Return the number of the centroid nearest to each vector."""
     import torch
-    from colbert.indexing.codecs.residual import ResidualCodec
 
-    def codes(codec: Any, vectors: Any, out_device: Any) -> Any:
-        if "finder" not in codec.__dict__:
-            centroids = codec.centroids.float().cpu().numpy()
-            codec.finder = centroid_index(*centroids.shape)
-            codec.finder.train(centroids)
-            codec.finder.add(centroids)
-        _, nearest = codec.finder.search(vectors.float().cpu().numpy(), 1)
-        return torch.from_numpy(nearest[:, 0]).to(out_device)
-
-    theirs, ResidualCodec.compress_into_codes = ResidualCodec.compress_into_codes, codes
-    try:
-        yield
-    finally:
-        ResidualCodec.compress_into_codes = theirs
+    return torch.from_numpy(finder.search(vectors.float().numpy(), 1)[1][:, 0])
 
 
 def centroid_index(count: int, dim: int, *, kmeans: bool = False) -> Any:

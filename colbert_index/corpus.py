@@ -386,17 +386,12 @@ def distinct(placed: Iterable[tuple[str, Passage]], ids: str | Path = ":memory:"
                 continue
             place, content = database.execute("SELECT place, content FROM ids WHERE pid = ?", row[:1]).fetchone()
             if content != row[2]:
-                raise repeated_id(passage.pid, place, where)
+                raise PolyqaError(f"{where}: the id {passage.pid!r} already stands at {place}; ids must be unique.")
 
 
 def same_passage(a: Passage | None, b: Passage) -> bool:
     """Tell whether two passages of one id are the same, whatever their metadata."""
     return a is not None and (a.title, a.text) == (b.title, b.text)
-
-
-def repeated_id(pid: str, place: str, where: str) -> PolyqaError:
-    """Return the error of two passages that share an id."""
-    return PolyqaError(f"{where}: the id {pid!r} already stands at {place}; ids must be unique.")
 
 
 def warn_of_left_out(corpus: Corpus, source: CorpusSource) -> None:

@@ -26,6 +26,7 @@ from .settings import IndexSettings
 if TYPE_CHECKING:
     import torch
     from colbert.infra import ColBERTConfig
+_DESCRIBED = ("dim", "nbits", "doc_maxlen", "query_maxlen", "query_token_id", "doc_token_id", "similarity")
 _LENGTH_STEP = 16
 _TOKENIZED = 1_000  # texts at once
 _QUIET = threading.RLock()  # redirecting a stream is for the whole process: one thread at a time
@@ -33,7 +34,7 @@ _QUIET = threading.RLock()  # redirecting a stream is for the whole process: one
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Drop what colbert-ai prints while it loads or builds."""
+    """Drop what colbert-ai prints while it loads."""
     dropped = io.StringIO()
     with _QUIET, contextlib.redirect_stdout(dropped), contextlib.redirect_stderr(dropped), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -63,7 +64,7 @@ def prepare_colbert() -> None:
     ColBERT.loaded_extensions = True
 
 
-def colbert_config(checkpoint: Path | str, settings: IndexSettings, **more: Any) -> "ColBERTConfig":
+def colbert_config(checkpoint: Path | str, settings: IndexSettings) -> "ColBERTConfig":
     """Return colbert-ai's configuration for a checkpoint under our settings."""
     from colbert.infra import ColBERTConfig
 
@@ -77,13 +78,15 @@ def colbert_config(checkpoint: Path | str, settings: IndexSettings, **more: Any)
             doc_maxlen=settings.doc_maxlen,
             query_maxlen=settings.query_maxlen,
             index_bsize=settings.batch_size,
-            kmeans_niters=settings.kmeans_iterations,
             checkpoint=str(checkpoint),
-            nranks=1,
-            avoid_fork_if_possible=True,
-            **more,
         ),
     )
+
+
+def described(checkpoint: Path | str, settings: IndexSettings) -> dict[str, Any]:
+    """Return what an index says of itself to colbert-ai; not the host, user, command and paths that it would add."""
+    config = colbert_config(checkpoint, settings)
+    return {name: getattr(config, name) for name in _DESCRIBED}
 
 
 def load_checkpoint(checkpoint: Path | str, settings: IndexSettings) -> Any:

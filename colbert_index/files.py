@@ -31,8 +31,9 @@ BM25 = "bm25"
 SHARDS = "shards"
 LARGEST = 1e6
 """What a number of a vector may be at most: sums that overflow are no numbers, which compiled code cannot sort."""
-_METADATA = "metadata.json"
-_COLBERT_FILES = ("centroids.pt", "buckets.pt", "avg_residual.pt", "ivf.pid.pt", "plan.json")
+METADATA = "metadata.json"
+INVERTED_FILE = "ivf.pid.pt"
+_COLBERT_FILES = ("centroids.pt", "buckets.pt", "avg_residual.pt", INVERTED_FILE)
 BM25_FILES = (
     *(f"{BM25}/{name}.index.json" for name in ("params", "vocab")),
     *(f"{BM25}/{name}.csc.index.npy" for name in ("data", "indices", "indptr")),
@@ -84,7 +85,7 @@ def read_part(path: Path) -> Any:
 
 def tokens_of(parts: Iterable[Path]) -> int:
     """Return how many token vectors parts of an index hold."""
-    return sum(read_part(part / _METADATA)["num_embeddings"] for part in parts)
+    return sum(read_part(part / METADATA)["num_embeddings"] for part in parts)
 
 
 def parts_of(folder: Path, shards: int) -> list[Path]:
@@ -130,8 +131,8 @@ def missing_files(folder: Path, shards: int) -> list[str]:
     """Return the names of the files that a complete index has and this folder lacks."""
     missing: list[str] = []
     for part in parts_of(folder, shards):
-        metadata = part / _METADATA
-        names = [*colbert_files(part), PASSAGES, *BM25_FILES] if metadata.is_file() else [_METADATA]
+        metadata = part / METADATA
+        names = [*colbert_files(part), PASSAGES, *BM25_FILES] if metadata.is_file() else [METADATA]
         lacking = [name for name in names if not (part / name).is_file()]
         missing += [(part / name).relative_to(folder).as_posix() for name in lacking]
     return missing
@@ -139,8 +140,8 @@ def missing_files(folder: Path, shards: int) -> list[str]:
 
 def colbert_files(folder: Path) -> list[str]:
     """Return the names of colbert-ai's files; `IndexFaultError` if the folder promises more chunks than it has."""
-    with reading(folder / _METADATA):
-        chunks = int(read_part(folder / _METADATA)["num_chunks"])
+    with reading(folder / METADATA):
+        chunks = int(read_part(folder / METADATA)["num_chunks"])
         held = len(list(folder.glob("*.codes.pt")))
         if not 0 <= chunks <= held + 1:  # one may be missing, and is told by its name
             raise ValueError(f"{chunks} chunks, and files of {held}")
@@ -148,7 +149,7 @@ def colbert_files(folder: Path) -> list[str]:
         (f"{chunk}.codes.pt", f"{chunk}.residuals.pt", f"{chunk}.metadata.json", f"doclens.{chunk}.json")
         for chunk in range(chunks)
     ]
-    return [_METADATA, *_COLBERT_FILES, *chain.from_iterable(parts)]
+    return [METADATA, *_COLBERT_FILES, *chain.from_iterable(parts)]
 
 
 def write_passages(path: Path, passages: Sequence[Passage | None]) -> None:
@@ -172,16 +173,6 @@ def read_passages(path: Path) -> list[Passage | None]:
                 record = json.loads(line)
                 passages.append(None if record is None else Passage(**record))
     return passages
-
-
-def scrub_metadata(folder: Path) -> None:
-    """Drop the host name, user, command and absolute paths that colbert-ai writes down."""
-    for name in ("metadata.json", "plan.json"):
-        path = folder / name
-        data = json.loads(path.read_text(encoding="utf-8"))
-        public = {"dim", "nbits", "doc_maxlen", "query_maxlen", "query_token_id", "doc_token_id", "similarity"}
-        data["config"] = {key: value for key, value in data["config"].items() if key in public}
-        path.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
 
 
 def checksums(folder: Path) -> dict[str, str]:
@@ -230,9 +221,9 @@ def _require_part(folder: Path, positions: int) -> int:
     where = f"The index at {folder} is corrupt:"
     lengths: list[int] = []
     with reading(folder):
-        metadata, *_ = (read_part(folder / name) for name in ("metadata.json", "plan.json", "avg_residual.pt"))
+        metadata, _ = read_part(folder / METADATA), read_part(folder / "avg_residual.pt")
         centroids, (cutoffs, weights) = read_part(folder / "centroids.pt"), read_part(folder / "buckets.pt")
-        passages, cells = read_part(folder / "ivf.pid.pt")
+        passages, cells = read_part(folder / INVERTED_FILE)
         nbits, dim = metadata["config"]["nbits"], centroids.shape[1]
         if (len(cutoffs), len(weights)) != (2**nbits - 1, 2**nbits) or dim * nbits % 8:
             raise IndexFaultError(f"{where} its codec does not fit its settings. Build it again.")

@@ -1,10 +1,9 @@
 """Changes an index without building it again: adds passages, removes some, gives others new metadata.
 
-The centroids stay as they are. Additions become a chunk of their own, removals leave an empty
-position; then the inverted file is rebuilt from all chunks by colbert-ai's own `finalize`. (Its
-`IndexUpdater` writes wrong totals, so that its second update fails.) All of it happens in a new
-version, see `versions`. Of an index in shards only those change that gain or lose a passage; the others
-are taken over as they are.
+The centroids stay as they are. Additions become a chunk of their own, removals leave an empty position; then the
+inverted file is rebuilt from all chunks. (colbert-ai's `IndexUpdater` writes wrong totals, so that its second update
+fails.) All of it happens in a new version, see `versions`. Of an index in shards only those change that gain or lose a
+passage; the others are taken over as they are.
 """
 
 import json
@@ -21,19 +20,20 @@ from polyqa.base.html import shortened
 from polyqa.base.values import MetadataValue, Passage
 from polyqa.models import Encoder
 
-from .compressing import make_indexer, quick_codes
+from .compressing import Codec, write_chunk, write_inverted_file
 from .corpus import CorpusSource, as_corpus, read_corpus, same_passage, warn_of_left_out
-from .engine import encode_documents, load_checkpoint, quiet
+from .engine import encode_documents, load_checkpoint
 from .files import (
     BM25,
     CHECKSUMS,
+    INVERTED_FILE,
     MANIFEST,
+    METADATA,
     PASSAGES,
     VECTORS,
     link_or_copy,
     parts_of,
     read_part,
-    scrub_metadata,
     tokens_of,
     write_checksums,
     write_manifest,
@@ -45,8 +45,6 @@ from .lengths import LengthCheck
 from .settings import fingerprint
 from .trust import trusted_checkpoint, trusted_encoder
 from .versions import new_version
-
-_INVERTED_FILE = "ivf.pid.pt"
 
 
 def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
@@ -150,7 +148,6 @@ def change_passages(
                 here = new if number == smallest else ()
                 if emptied or here:
                     _write(index, location, positions, here, part, emptied=emptied)
-                    scrub_metadata(part)
                 write_texts(part, positions)
         positions = [*chain.from_iterable(after[number] for number in left)]
         manifest = index.manifest.model_copy(
@@ -185,7 +182,8 @@ def _write(
     emptied: bool,
 ) -> None:
     """Change the vectors of a part to those of its positions: some may have been emptied, the last are new."""
-    chunks = read_part(work / "metadata.json")["num_chunks"]
+    whole = read_part(work / METADATA)
+    chunks = whole["num_chunks"]
     offset = 0
     for chunk in range(chunks if emptied else 0):
         offset += _empty_positions(work, chunk, offset, positions)
@@ -194,14 +192,8 @@ def _write(
         texts = [passage.indexed_text for passage in check.watch(new)]
         check.warn()
         tokens, lengths = encode_documents(load_checkpoint(location, index.settings), texts)
-    with quiet(), quick_codes():
-        average = index.manifest.tokens / max(1, len(index.positions))
-        indexer = make_indexer(work, location, index.settings, len(positions), chunks + bool(new), average)
-        indexer.num_partitions = len(read_part(work / "centroids.pt"))
-        if new:
-            packed = indexer.saver.load_codec().compress(tokens)  # not in its thread, see `write_vectors`
-            indexer.saver._write_chunk_to_disk(chunks, len(positions) - len(new), packed, lengths)
-        indexer.finalize()
+        write_chunk(work, chunks, len(positions) - len(new), Codec.load(work).compress(tokens), lengths)
+    write_inverted_file(work, chunks + bool(new), whole["config"])
     if new and index.manifest.encoder is not None:
         sentences = Encoder(trusted_encoder(index.manifest, index.path)).encode(texts).astype(np.float16)
         whole = np.concatenate([np.load(work / VECTORS, mmap_mode="r"), sentences])
@@ -237,7 +229,7 @@ def _copy(old: Path, new: Path, *, whole: bool) -> None:
     for path in old.iterdir():
         if path.name in left_out or path.name[0] == "." or path.is_dir():
             continue
-        shared = path.suffix in (".pt", ".npy") and (whole or path.name != _INVERTED_FILE)
+        shared = path.suffix in (".pt", ".npy") and (whole or path.name != INVERTED_FILE)
         (link_or_copy if shared else shutil.copyfile)(path, new / path.name)
     if whole:
         (new / BM25).mkdir()

@@ -81,8 +81,6 @@ _STAMP = re.compile(
 _FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
 _TITLE_LINE = re.compile(r"(?![a-z])[\w(“\"][\w ,'’()/&“”\"–-]{1,58}[\w)”\"]")
 _LEAST_LINE = 15  # characters of one that is no item of a list
-_LEAST_COLUMN = 5  # lines
-_LEAST_WIDTH = 25  # characters of a column
 _TITLE_WORDS = 8
 LOWEST = 9  # level of a heading
 _LONGEST_HEADING = 180  # characters
@@ -494,28 +492,12 @@ def _plain_block(lines: Sequence[str], place: dict[str, int]) -> Iterator[Block]
     elif len(lines) == 1 and _is_heading_line(first) and not re.search(r"^ {4}|\S {3}", lines[0]):
         yield Block(first, "heading", first.split()[0].strip(".").count(".") + 1, **place)
         return
-    if columns := _columns(lines):
-        yield from (Block("\n".join(column), "text", **place) for column in columns)
-    elif lines:
+    if lines:
         ragged = sum(1 for line in lines if re.search(r"\S {3,}\S|[|+]|-{3,}", line))
         drawn = len(lines) > 1 and ragged * 2 > len(lines)  # a table or a drawing, whose lines mean something
         text = "\n".join(lines)
         fields = not drawn and FIELDS.fullmatch(text)
         yield Block(fields_parted(text) if fields else text, "code" if drawn else "text", **place)
-
-
-def _columns(lines: Sequence[str]) -> list[list[str]]:
-    """Return the two columns of a print, one below the other; none of a table, whose cells do not fill theirs."""
-    gaps = Counter(gap.end() for line in lines for gap in re.finditer(r" {3,}(?=\S)", line.rstrip()))
-    begin, times = gaps.most_common(1)[0] if gaps else (0, 0)
-    if times < _LEAST_COLUMN or times < len(lines) * 0.8:
-        return []
-    across = [line[begin - 1 : begin].strip() != "" for line in lines]
-    left = [line.strip() if wide else line[:begin].strip() for line, wide in zip(lines, across, strict=True)]
-    right = ["" if wide else line[begin:].strip() for line, wide in zip(lines, across, strict=True)]
-    widths = begin, max(map(len, right))
-    full = [sum(len(line) * 3 > width * 2 for line in side) for side, width in zip((left, right), widths, strict=True)]
-    return [left, right] if min(widths) > _LEAST_WIDTH and min(full) * 4 > len(lines) * 3 else []
 
 
 def _is_heading_line(line: str) -> bool:

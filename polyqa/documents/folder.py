@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -20,7 +19,7 @@ from polyqa.colbert_index.corpus import distinct, with_id
 from polyqa.colbert_index.versions import VERSIONS, is_index
 
 from .converting import FORMATS, is_ready
-from .namesakes import titles_of, told_apart
+from .namesakes import told_apart
 from .splitting import Splitter, split_passages
 from .worker import Worker, reason_against
 
@@ -52,14 +51,10 @@ def _is_index(folder: Path) -> bool:
 
 
 class ReadFile(BaseModel):
-    """A file that was read: its hash, the ids of its passages, and the titles of its documents in plain words.
-
-    Ready passages and mails have no titles here.
-    """
+    """A file that was read: its hash, and its passages, those of documents without ids and not yet told apart."""
 
     digest: str
-    ids: list[str] = []
-    titles: list[str] = []
+    passages: list[Passage]
 
 
 class Documents:
@@ -74,8 +69,7 @@ class Documents:
     splitter
         How long the passages are; by default as long as a default index reads.
     before
-        Files as they were read before, by their path in the folder. One with the same hash is not read again, unless
-        the titles of its documents are those of files that are new, were changed or are gone.
+        Files as they were read before, by their path in the folder. One with the same hash is not read again.
 
     Attributes
     ----------
@@ -127,10 +121,19 @@ class Documents:
     def __iter__(self) -> Iterator[Passage]:
         self._begin()
         root = self.path if self.path.is_dir() else self.path.parent
-        listed = dict(self._listed(root))
-        read = self._converted([file for file in listed.items() if file[0] not in self.skipped])
-        read |= self._converted([(source, listed[source]) for source in self._namesakes(listed)])
-        told = told_apart({source: read[source] for source in listed if source in read}, self.splitter)
+        listed = {source: (path, digest) for source, path, digest in self._listed(root)}
+        self.skipped = {
+            source
+            for source, (_, digest) in listed.items()
+            if source in self.before and self.before[source].digest == digest
+        }
+        new = self._converted([(source, path) for source, (path, _) in listed.items() if source not in self.skipped])
+        for source, (_, digest) in listed.items():
+            if source in self.skipped:
+                self.files[source] = self.before[source]
+            elif source in new:
+                self.files[source] = ReadFile(digest=digest, passages=new[source])
+        told = told_apart({source: file.passages for source, file in self.files.items()}, self.splitter)
         for passage in distinct(self._with_ids(told)):
             self.passages += 1
             yield passage
@@ -138,15 +141,14 @@ class Documents:
             raise PolyqaError(f"{self.path} holds no file that can be read: {self.summary()}.")
 
     def _with_ids(self, files: Mapping[str, Sequence[Passage]]) -> Iterator[tuple[str, Passage]]:
-        """Yield the passages of each file, with their ids, behind its path; note the ids."""
+        """Yield the passages of each file, with their ids, behind its path."""
         for source, passages in files.items():
             ready = any(passage.pid for passage in passages)
-            passages = list(split_passages(passages, self.splitter) if ready else map(with_id, passages))
-            self.files[source].ids = [passage.pid for passage in passages]
-            yield from ((source, passage) for passage in passages)
+            for passage in split_passages(passages, self.splitter) if ready else map(with_id, passages):
+                yield source, passage
 
-    def _listed(self, root: Path) -> Iterator[tuple[str, Path]]:
-        """Yield the files that may be read, in the order of their paths; note which need not be read again."""
+    def _listed(self, root: Path) -> Iterator[tuple[str, Path, str]]:
+        """Yield the files that may be read, in the order of their paths, with their hashes."""
         for path in visible_files(self.path, self._unread, _is_index) if self.path.is_dir() else [self.path]:
             source = well_formed(path.relative_to(root).as_posix())
             if fault := self._refused(path, root):
@@ -154,28 +156,9 @@ class Documents:
                     self.left_out[source] = fault
                 continue
             try:
-                digest = file_hash(path)
+                yield source, path, file_hash(path)
             except OSError as error:  # no permission, or gone since the folder was listed
                 self.left_out[source] = f"cannot be read ({error.strerror})"
-                continue
-            before = self.before.get(source)
-            if before is not None and before.digest == digest:
-                self.files[source] = before.model_copy()
-                self.skipped.add(source)
-            else:
-                self.files[source] = ReadFile(digest=digest)
-            yield source, path
-
-    def _namesakes(self, listed: Mapping[str, Path]) -> list[str]:
-        """Return unchanged files that must be read again, as files that share their titles came, changed or went."""
-        both = chain(self.before.items(), self.files.items())
-        touched = {title for source, file in both if source not in self.skipped for title in file.titles}
-        again: set[str] = set()
-        while more := {source for source in self.skipped if touched & {*self.before[source].titles}}:
-            touched |= {title for source in more for title in self.before[source].titles}
-            self.skipped -= more
-            again |= more
-        return [source for source in listed if source in again]
 
     def _converted(self, files: Sequence[tuple[str, Path]]) -> dict[str, list[Passage]]:
         """Return the passages of each file that can be read, those of documents without ids."""
@@ -196,10 +179,8 @@ class Documents:
                 for source, future in waiting:
                     if isinstance(passages := future.result(), str):
                         self.left_out[source] = passages
-                        del self.files[source]
                     else:
                         read[source] = passages
-                        self.files[source].titles = titles_of(source, passages)
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
                 for worker in started:

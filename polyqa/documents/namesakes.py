@@ -22,10 +22,10 @@ def title_of(passage: Passage) -> str:
     return passage.title.partition(SECTION)[0]
 
 
-def titles_of(source: str, passages: Sequence[Passage]) -> list[str]:
+def _titles(source: str, passages: Sequence[Passage]) -> set[str]:
     """Return the titles by which a file may be a namesake of others; none for ready passages and mails."""
     named = not source.lower().endswith(_MAIL)
-    return sorted({normalize_words(title_of(one)) for one in passages if named and not one.pid})
+    return {normalize_words(title_of(one)) for one in passages if named and not one.pid}
 
 
 def told_apart(files: Mapping[str, Sequence[Passage]], splitter: Splitter) -> dict[str, list[Passage]]:
@@ -36,7 +36,7 @@ def told_apart(files: Mapping[str, Sequence[Passage]], splitter: Splitter) -> di
     """
     namesakes = defaultdict[str, list[str]](list)
     for source, passages in files.items():
-        for title in titles_of(source, passages):
+        for title in _titles(source, passages):
             namesakes[title].append(source)
     holders = defaultdict[_Text, list[str]](list)
     texts = {source: frozenset((one.title, one.text) for one in passages) for source, passages in files.items()}

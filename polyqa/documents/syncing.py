@@ -1,9 +1,9 @@
 """Makes an index follow a folder: what is new is encoded, what is gone is removed, the rest stays as it is.
 
-Beside the versions of the index lies ``.documents.json``: of which folder it was built, the hash of each file that was
-read and the ids of its passages, so that a file is converted again only if it has changed. Without it, or if polyqa now
-reads documents in another way, all files are converted again; no passage is encoded again that is in the index already.
-So does a sync go on that was interrupted.
+Beside the versions of the index lies ``.documents.json``: of which folder it was built, and what was read of each file
+with its hash, so that a file is converted again only if it has changed. Without it, or if polyqa now reads documents in
+another way, all files are converted again; no passage is encoded again that is in the index already. So does a sync go
+on that was interrupted.
 """
 
 import os
@@ -22,7 +22,7 @@ from polyqa.base.rows import exists, located
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import MetadataValue, Passage
 from polyqa.colbert_index import ColBERTIndex
-from polyqa.colbert_index.corpus import read_corpus, repeated_id, same_passage
+from polyqa.colbert_index.corpus import read_corpus, same_passage
 from polyqa.colbert_index.update import change_passages
 
 from .folder import Documents, ReadFile, holds_documents
@@ -84,46 +84,27 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
     state = _read_state(opened)
     folder, split = located(folder, state.part)
-    splitter = Splitter(state.tokens or opened.settings.doc_maxlen, state.overlap, opened.manifest.checkpoint)
-    present = opened.stored
-    same = state.tokens == splitter.tokens and state.reading == _READING
-    files = state.files if same else {}
-    # One of which a passage is missing, or stands under another file's name, is read again, whatever its hash.
-    stands = {
-        source
-        for source, file in files.items()
-        if all(pid in present and present[pid].metadata.get("source") == source for pid in file.ids)
-    }
-    before = {
-        source: file if source in stands else file.model_copy(update={"digest": ""}) for source, file in files.items()
-    }
-    documents = None
+    is_corpus = exists(folder) and (split is not None or not holds_documents(folder))
+    splitter, documents = None, None
+    if state.split or not is_corpus:
+        splitter = Splitter(state.tokens or opened.settings.doc_maxlen, state.overlap, opened.manifest.checkpoint)
     passages: Iterable[Passage]
-    if exists(folder) and (split or not holds_documents(folder)):
-        corpus = read_corpus(f"{folder}@{split}" if split else folder)
-        passages = split_passages(corpus, splitter) if state.split else corpus
+    if is_corpus:
+        passages = read_corpus(f"{folder}@{split}" if split else folder)
+        passages = split_passages(passages, splitter) if splitter else passages
     else:
+        before = state.read if state.reading == _READING else {}
         passages = documents = Documents(folder, splitter, before=before)
-    new: list[Passage] = []
-    rewritten: set[str] = set()
-    at_hand: dict[str, Passage] = {}
-    for passage in passages:
-        at_hand[passage.pid] = passage
-        old = present.get(passage.pid)
-        if not same_passage(old, passage):
-            new.append(passage)
-            if old is not None:
-                rewritten.add(passage.pid)
-    # By ids: what a stopped sync or another folder filed under the name of an unchanged file is none of its passages.
-    as_before = {pid for source in documents.skipped for pid in files[source].ids} if documents else set()
-    for pid in rewritten & as_before:  # by a file that is new, or was changed
-        raise repeated_id(pid, str(present[pid].metadata.get("source")), str(at_hand[pid].metadata["source"]))
+    present = opened.stored
+    at_hand = {passage.pid: passage for passage in passages}
+    new = [passage for pid, passage in at_hand.items() if not same_passage(present.get(pid), passage)]
+    rewritten = {passage.pid for passage in new} & present.keys()
     left_out = {*documents.left_out} if documents else set()
     moved: dict[str, Mapping[str, MetadataValue]] = {}
     gone: list[str] = []
     for pid, old in present.items():
         places = accumulate(str(old.metadata.get("source", "")).split("/"), "{}/{}".format)  # folders, then the file
-        if pid in rewritten or pid in as_before or not left_out.isdisjoint(places):
+        if pid in rewritten or not left_out.isdisjoint(places):
             continue
         if pid in at_hand:
             if old.metadata != at_hand[pid].metadata:
@@ -138,7 +119,7 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     if documents:
         remember(opened, documents)
     else:
-        remember_corpus(opened, folder, splitter if state.split else None, split)
+        remember_corpus(opened, folder, splitter, split)
     stayed = len(present) - len(gone) - len(rewritten) - len(moved)
     summary = documents.summary() if documents else f"read {counted(len(at_hand), 'passage')}"
     return Synced(opened, len(new), len(gone) + len(rewritten), len(moved), stayed, summary)
@@ -154,7 +135,7 @@ def _require_own(
     if state.folder in (None, _located(folder)) or not gone:
         return
     passages = index.manifest.passages
-    had, lost = (len(state.files), len(state.files.keys() - files)) if state.files else (passages, len(gone))
+    had, lost = (len(state.read), len(state.read.keys() - files)) if state.read else (passages, len(gone))
     if 2 * lost > had:
         raise PolyqaError(
             f"{index.name} was built of {state.folder}; a sync with {folder} would remove "
@@ -169,7 +150,7 @@ def _located(folder: Path) -> str:
 
 def remember(index: ColBERTIndex, documents: Documents) -> None:
     """Note beside an index what it was built of, so that the first sync converts only what has changed."""
-    _note(index, documents.path, documents.splitter, files=documents.files)
+    _note(index, documents.path, documents.splitter, read=documents.files)
 
 
 def remember_corpus(index: ColBERTIndex, corpus: Path, splitter: Splitter | None, part: str | None = None) -> None:
@@ -177,11 +158,12 @@ def remember_corpus(index: ColBERTIndex, corpus: Path, splitter: Splitter | None
     _note(index, corpus, splitter, split=splitter is not None, part=part)
 
 
-def _note(index: ColBERTIndex, folder: Path, splitter: Splitter | None, **read: Any) -> None:
+def _note(index: ColBERTIndex, folder: Path, splitter: Splitter | None, **more: Any) -> None:
     if splitter is not None:
-        read |= {"tokens": splitter.tokens, "overlap": splitter.overlap}
-    state = _State(reading=_READING, folder=_located(folder), **read)
-    write_atomically(index.path / _STATE, state.model_dump_json().encode())
+        more |= {"tokens": splitter.tokens, "overlap": splitter.overlap}
+    state = _State(reading=_READING, folder=_located(folder), **more)
+    if state != _read_state(index):  # else who watches a folder that the index lies in would see it change for ever
+        write_atomically(index.path / _STATE, state.model_dump_json(exclude_defaults=True))
 
 
 class _State(BaseModel):
@@ -193,7 +175,7 @@ class _State(BaseModel):
     reading: int = 1
     split: bool = False  # long passages were
     part: str | None = None  # the split of the corpus
-    files: dict[str, ReadFile] = Field(default_factory=dict)
+    read: dict[str, ReadFile] = Field(default_factory=dict)
 
 
 def _read_state(index: ColBERTIndex) -> _State:

@@ -6,8 +6,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from polyqa.base.copies import Shared
 from polyqa.base.errors import PolyqaError
@@ -112,12 +115,15 @@ class QuestionDatabase(Shared):
             self.search("warm up", 1)
             self._warm = True
 
+    @locked_property
+    def _rows(self) -> Any:
+        """The questions without their vectors, a table of Arrow in the order of the corpus."""
+        with _reading(self.path):
+            return self._table.search().select(_COLUMNS).limit(len(self)).to_arrow().sort_by("number")
+
     def questions(self) -> Iterator[GeneratedQuestion]:
         """Yield all questions, in the order of the corpus."""
-        with _reading(self.path):
-            rows = self._table.search().select(_COLUMNS).limit(len(self)).to_list()
-        for row in sorted(rows, key=lambda row: int(row["number"])):
-            yield GeneratedQuestion.model_validate(row)
+        return map(GeneratedQuestion.model_validate, self._rows.to_pylist())
 
     def check(self) -> None:
         """Read the whole table; `PolyqaError` if a file is damaged, or a question is not what was written."""
@@ -155,6 +161,10 @@ class QuestionDatabase(Shared):
             If the database is damaged, or dense search is asked for and there is no encoder.
         """
         require_positive(k)
+        return [list(islice(found, k)) for found in self.ranked(queries, ranking=ranking)]
+
+    def ranked(self, queries: Sequence[str], *, ranking: Ranking = "dense") -> list[Iterator[FoundQuestion]]:
+        """Return for each query all questions that it finds, best first, see `search_many`; each is read when taken."""
         if ranking not in ("dense", "bm25"):
             raise ValueError(f"ranking is dense or bm25, not {ranking!r}")
         queries = [well_formed(query) for query in queries]
@@ -163,23 +173,11 @@ class QuestionDatabase(Shared):
             if self.encoder is None:
                 raise PolyqaError(f"Dense search of {self.path} needs the encoder {self.manifest.encoder}: give it.")
             asked = self.encoder.encode(asked)
-        ranked = iter(asked)
-        return [self._best(next(ranked), k) if query.strip() else [] for query in queries]
+        given = iter(asked)
+        return [self._ranked(next(given)) if query.strip() else iter(()) for query in queries]
 
-    def _best(self, query: Any, k: int) -> list[FoundQuestion]:
-        """Return the first ``k`` for a text or a vector, ties in the order of the corpus.
-
-        Which of several equal questions stand at the end of what LanceDB returns is its own choice: more are fetched
-        until the k-th is better than the last.
-        """
-        limit = min(k + 10, len(self))
-        found = self._fetch(query, limit)
-        while limit < len(self) and len(found) == limit and found[k - 1].score <= found[-1].score:
-            limit = min(4 * limit, len(self))
-            found = self._fetch(query, limit)
-        return sorted(found, key=lambda hit: (-hit.score, hit.number))[:k]
-
-    def _fetch(self, query: Any, limit: int) -> list[FoundQuestion]:
+    def _ranked(self, query: Any) -> Iterator[FoundQuestion]:
+        """Yield the questions that a text or a vector finds; which of equal ones comes first LanceDB does not say."""
         from lancedb.query import MatchQuery
 
         with _reading(self.path):
@@ -188,9 +186,13 @@ class QuestionDatabase(Shared):
             else:
                 search, column = self._table.search(query, vector_column_name="vector"), "_distance"
                 search = search.distance_type("cosine")
-            rows = search.select([*_COLUMNS, column]).limit(limit).to_list()
-        scores = (row["_score"] if column == "_score" else 1.0 - row["_distance"] for row in rows)
-        return [FoundQuestion.model_validate({**row, "score": score}) for row, score in zip(rows, scores, strict=True)]
+            found = search.select(["number", column]).limit(len(self)).to_arrow()
+            rows = self._rows
+        numbers, values = found["number"].to_numpy(), found[column].to_numpy().astype(float)
+        scores = values if column == "_score" else 1 - values
+        for at in np.lexsort((numbers, -scores)):
+            (row,) = rows.slice(int(numbers[at]), 1).to_pylist()
+            yield FoundQuestion.model_validate({**row, "score": scores[at]})
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "encoder": self.encoder, "digest": self.manifest.digest}

@@ -1,4 +1,4 @@
-"""What one ambiguous question may mean: passages whose titles share a name, questions that differ in a time or a place.
+"""What one ambiguous question may mean: passages whose titles share a name, questions that differ in a time.
 
 Names are shared in these ways: they are the same (*Titanic*, *Titanic (1953 film)*), one stands in the other (*Forth
 Bridge*, *Forth Road Bridge*) or is its end (*migration to Kubernetes*, *second migration to Kubernetes*), they are
@@ -15,9 +15,7 @@ won the election?*.
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal
 
 from polyqa.base.values import Passage
 from polyqa.extractive.grammar import MONTH
@@ -36,9 +34,7 @@ _ORDINAL = r"\d{1,3}(?:st|nd|rd|th)"
 _BEFORE_TIME = r"in|on|during|since|until|by|before|after|from|between|for|of|at"
 _TIME = re.compile(rf"\s*\b(?:(?:{_BEFORE_TIME}) )?(?:the )?(?:year )?{_SPAN}\b(?! \w+ (?:and|to))")
 _NUMBERED = re.compile(rf"\b{_ORDINAL} (?=[A-Za-z])")
-_PLACE = re.compile(r" in (?:the )?((?:[A-Z][\w'’.-]*)(?: (?:of |the )?[A-Z][\w'’.-]*)*)$")
 _DANGLING = re.compile(rf"\b(?:{_BEFORE_TIME}|the|to|and|a|an)$")
-_NAME = re.compile(r"\b[A-Z]")
 _TELLS_APART = re.compile(r"[a-z\d]|[IVXL]+$")
 """How a word of a title begins that tells it from others: a name goes on with a capital."""
 _COUNTED = re.compile(r"\d|[IVXL]+$")
@@ -242,22 +238,13 @@ def with_title(question: str, title: str, base: str) -> str | None:
     return changed if found else None
 
 
-@dataclass(frozen=True)
-class Without:
-    """A question without what says when or where, and what was ``cut`` out of it."""
-
-    question: str
-    cut: str
-    kind: Literal["time", "location"]
-
-
-def without_time(question: str) -> Without | None:
-    """Return a question without its time; ``None`` if it names none, or is no question without it.
+def without_time(question: str) -> tuple[str, str] | None:
+    """Return a question without its time, and the time; ``None`` if it names none, or is no question without it.
 
     >>> without_time("Who won the 2008 election?")
-    Without(question='Who won the election?', cut='2008', kind='time')
-    >>> without_time("What was the population of Perth in 2010?").question
-    'What was the population of Perth?'
+    ('Who won the election?', '2008')
+    >>> without_time("What was the population of Perth in 2010?")
+    ('What was the population of Perth?', '2010')
     """
     body = question.rstrip("? ")
     if WHEN.match(body):
@@ -269,26 +256,9 @@ def without_time(question: str) -> Without | None:
             cut = matches[0]
             article = re.match(r"\s*the (?=\d)", cut[0])
             middle = " the" if article and body[cut.end() :].strip() else ""
-            return _whole(f"{begin}{middle} {body[cut.end() :]}", cut[0], "time")
+            left = " ".join(f"{begin}{middle} {body[cut.end() :]}".split()).replace(" ,", ",").rstrip(", ")
+            content = [word for word in WORD.findall(left)[1:] if word.lower() not in FUNCTION and len(word) > 2]
+            if _DANGLING.search(left) or len(content) < 2:
+                return None
+            return f"{left}?", re.sub(r"^(?:(?:in|on|of|the|year)\b\s*)+", "", cut[0].strip())
     return None
-
-
-def without_place(question: str) -> Without | None:
-    """Return a question without the place at its end; ``None`` if there is none, or it is no question without it.
-
-    >>> without_place("Where did Argentina play its first match in South Africa?").question
-    'Where did Argentina play its first match?'
-    """
-    body = question.rstrip("? ")
-    match = _PLACE.search(body)
-    if match is None or not _NAME.search(body[: match.start()], 1):
-        return None  # without a name nobody knows what it is about
-    return _whole(body[: match.start()], match[1], "location")
-
-
-def _whole(text: str, cut: str, kind: Literal["time", "location"]) -> Without | None:
-    body = " ".join(text.split()).replace(" ,", ",").rstrip(", ")
-    content = [word for word in WORD.findall(body)[1:] if word.lower() not in FUNCTION and len(word) > 2]
-    if _DANGLING.search(body) or len(content) < 2:
-        return None
-    return Without(f"{body}?", re.sub(r"^(?:(?:in|on|of|the|year)\b\s*)+", "", cut.strip()), kind)

@@ -92,10 +92,7 @@ _WHERE = re.compile(
     r"^(?:Where|(?:In|On|At) (?:what|which) (?:city|country|state|town|village|county|province|region))\b"
 )
 _WHO_IS = re.compile(rf"^Who {_BE} ")
-_BREAKS_OFF = re.compile(r"\b(?:the|an?|and|or)$")  # "to" and "for" may end a question
 _NAME_OF = re.compile(rf"^(?:What|Which) {_BE} (?:the )?names? (?:of|given to)\b(?: the ([a-z ]+?)(?: of| in| at|$))?")
-_ONE_OF_MANY = re.compile(rf"^(?:What|Which) \w+ {_BE} located\b")
-_BARE_PLACE = re.compile(rf"^What (?:country|city|state|town) {_BE}\b")
 _KIN = r"(?:daughter|son|father|mother|wife|husband|brother|sister)"
 _KIN_OF = re.compile(rf"['’]s ({_KIN})$")
 _OF_KIN = re.compile(rf"^What {_BE} (?:the |.*['’]s )(?:\w+ )?{_KIN}\b")
@@ -104,7 +101,6 @@ _LATER = re.compile(r"\b(?:year|month|week|day|hour)s? (?:later|earlier|after|be
 _PLAYED = re.compile(r"^Who (?:played|portrayed|voiced)\b")
 _SHARE_OF = re.compile(r"^(?:What|Which) (?:percentage|share|proportion|number|part|amount) of\b")
 _ANY_VERB = re.compile(r"\b(?:is|was|are|were|did|does|do|has|have|had|can|could|will|would|\w+ed)\b")
-_TWO_VERBS = re.compile(rf"^(?:What|Who) {_BE}\b.*\b(?:died|became|began|won|had|did|has|have)\b")
 _ALONE = re.compile(
     r"\b(?:receive|win|join|found|marry|publish|acquire|buy|defeat|replace)(?: (?:in|at|on|by|for)\b|$)"
 )
@@ -112,9 +108,7 @@ _AFTER_PARTICIPLE = re.compile(
     r"in|on|at|by|to|of|for|from|with|as|into|after|before|during|under|over|through|and|or|between|out|up|down|first|"
     r"last|again|\w+ly"
 )
-_BY_NAME = re.compile(r"\b\w+ed by [A-Z][^?]*$|\b(?:written|made|sung) by [A-Z][^?]*$")
 _MARKS = re.compile(r"[\"“”]{2}|\s-\w|\w- |\(\s|\s\)")
-_OWN_BIRTH = re.compile(r"['’]s \w+ (?:born|die|died)\b")
 _SPAN = re.compile(r"\bfrom (\d{3,4}s?) (?:to|until) (\d{3,4}s?)\b")
 _YEAR_OF = re.compile(r"\bthe (\d{4}) (?:[a-z]+ )?([a-z]+)\b")
 _PEOPLE = re.compile(r"(?:ian|can|ish|ese|nch|utch|reek|erman|orean)$")
@@ -203,15 +197,11 @@ def _form(asked: Asked) -> str:
     body = asked.body
     if not _ASKING.match(body):
         return "does not begin as a question does"
-    if _BREAKS_OFF.search(body):
-        return "breaks off"
     if (named := _NAME_OF.match(body)) and not (named[1] and PERSON.fullmatch(named[1].split()[-1])):
         return "asks for a name only"
     if _MARKS.search(body) or body.count("(") != body.count(")") or body.count('"') % 2:
         return "has marks that do not fit together"
-    if _ONE_OF_MANY.match(body):
-        return "asks for one of many"
-    if _OWN_BIRTH.search(body) or _says_twice(body, asked.passage.title):
+    if _says_twice(body, asked.passage.title):
         return _UNCLEAR
     return ""
 
@@ -228,14 +218,11 @@ def _grammar(asked: Asked) -> str:
     body = asked.body
     if _lacks_verb(asked) or (_SHARE_OF.match(body) and not _ANY_VERB.search(body)):
         return "has no verb"
-    odd = any(pattern.search(body) for pattern in (_TWO_VERBS, _ALONE, _OF_KIN, _BARE_PLACE, _DID_PAST))
-    odd = odd or bool(WHEN.match(body) and _BY_NAME.search(body)) or _has_object_too_many(body)
-    if odd or _asks_by_verb(asked) or _owns_its_rank(asked):
+    odd = any(pattern.search(body) for pattern in (_ALONE, _OF_KIN, _DID_PAST))
+    if odd or _has_object_too_many(body) or _owns_its_rank(asked):
         return "has words that do not fit together"
     if _WHO_IS.match(body) and not _asks_for_person(body):
         return "asks who something is that is nobody"
-    if WHEN.match(body) and re.search(r"\blocated\b", body):
-        return "asks when something is somewhere"
     return ""
 
 
@@ -263,17 +250,6 @@ def _owns_its_rank(asked: Asked) -> bool:
     name, qualifier = split_title(asked.passage.title, commas=True)
     rank = qualifier and re.search(rf"['’]s (?:the )?{re.escape(qualifier.split()[0])}\b", asked.body)
     return bool(rank or (_PLAYED.match(asked.body) and re.match(rf"Who \w+ {re.escape(name)}\W", asked.body + " ")))
-
-
-def _asks_by_verb(asked: Asked) -> bool:
-    """Whether *is* is followed by a verb: *How long is the session last*, of "sessions last 12 hours"."""
-    last = asked.body.split()[-1]
-    return bool(
-        re.match(rf"^How (?:long|much|many|often|far)\b.* {_BE} ", asked.body)
-        and last.islower()
-        and not PARTICIPLE.fullmatch(last)
-        and re.search(rf"\b{re.escape(last)} (?:\w+ )?{re.escape(asked.answer)}", asked.passage.text)
-    )
 
 
 def _has_object_too_many(body: str) -> bool:
@@ -351,8 +327,6 @@ def _kind_of_answer(asked: Asked) -> str:
     body, answer = asked.body, asked.answer
     if WHEN.match(body) and (_LATER.search(answer) or not re.search(r"\d|century|decade", answer)):
         return "asks for a time, and the answer is none"
-    if body.startswith("Who") and not re.search(r"[^\W\d_]{2}", re.sub(r"\b(?:in|on|of)\b", "", answer)):
-        return "asks for somebody, and the answer is nobody"
     if (kin := _KIN_OF.search(body)) and re.search(rf"\b{kin[1]} of {re.escape(answer)}", asked.passage.text):
         return "turns a kinship round"
     if "country" in body.split()[:3] and (_PEOPLE.search(answer) or answer in CONTINENTS):

@@ -1,8 +1,9 @@
 """Passages through questions: SIXPAQ's retrieval of diverse passages (section 3.2)."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from polyqa.base.values import Passage
@@ -37,7 +38,7 @@ class QuestionRetriever(Retriever):
     by, ranking
         How questions become passages, and how questions are ranked (`QuestionDatabase.search_many`).
     depth
-        The papers' k of ``count``, 50.
+        The paper's k of ``count``, 50.
     """
 
     database: QuestionDatabase
@@ -55,44 +56,34 @@ class QuestionRetriever(Retriever):
     def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Return at most ``k`` passages for each query, best first; the score is that of equation 1 or 2."""
         require_positive(k)
-        if self.by == "count":
-            return [self._passages(self.questions(query, self.depth), k) for query in queries]
-        depth = max(self.depth, 2 * k)
-        ranked = self.database.search_many(queries, depth, ranking=self.ranking)
-        return [
-            self._passages(self._deep_enough(query, found, depth, k), k)
-            for query, found in zip(queries, ranked, strict=True)
-        ]
+        ranked = self.database.ranked(queries, ranking=self.ranking)
+        return [self._passages(self._deciding(self._usable(found), k), k) for found in ranked]
 
     def questions(self, query: str, k: int) -> list[FoundQuestion]:
         """Return the ``k`` nearest questions of those that were made from passages which the index may find."""
-        depth = k
-        while True:
-            found = self.database.search(query, depth, ranking=self.ranking)
-            usable = self._usable(found)
-            if len(usable) >= k or len(found) < depth:
-                return usable[:k]
-            depth *= 4
+        (found,) = self.database.ranked([query], ranking=self.ranking)
+        return list(islice(self._usable(found), k))
 
-    def _deep_enough(self, query: str, found: list[FoundQuestion], depth: int, k: int) -> list[FoundQuestion]:
-        """Search deeper until the last question can no longer bring one of the first ``k`` passages."""
-        while len(found) == depth:
-            best = _scores(self._usable(found), "max")
-            settled = sum(score > found[-1].score for score, _ in best.values())
-            if settled >= k:
+    def _usable(self, found: Iterable[FoundQuestion]) -> Iterator[FoundQuestion]:
+        """Yield the questions that were made from passages which the index may find, with only those passages."""
+        for question in found:
+            if self.index.condition is None:
+                yield question
+            elif pids := tuple(filter(self.index.may_find, question.pids)):
+                yield question.model_copy(update={"pids": pids})
+
+    def _deciding(self, found: Iterator[FoundQuestion], k: int) -> list[FoundQuestion]:
+        """Return the questions that decide which are the first ``k`` passages."""
+        if self.by == "count":
+            return list(islice(found, self.depth))
+        taken: list[FoundQuestion] = []
+        passages: set[str] = set()
+        for question in found:
+            if len(passages) >= k and question.score < taken[-1].score:
                 break
-            depth *= 4
-            found = self.database.search(query, depth, ranking=self.ranking)
-        return self._usable(found)
-
-    def _usable(self, found: Sequence[FoundQuestion]) -> list[FoundQuestion]:
-        """Return the questions that were made from passages which the index may find, with only those passages."""
-        if self.index.condition is None:
-            return list(found)
-        chosen = (tuple(filter(self.index.may_find, question.pids)) for question in found)
-        return [
-            question.model_copy(update={"pids": pids}) for question, pids in zip(found, chosen, strict=True) if pids
-        ]
+            taken.append(question)
+            passages.update(question.pids)
+        return taken
 
     def _passages(self, found: Sequence[FoundQuestion], k: int) -> list[Passage]:
         scores = _scores(found, self.by)

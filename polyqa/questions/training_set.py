@@ -16,7 +16,7 @@ from polyqa.metrics.text import normalize_answer, split_title
 from polyqa.metrics.text import with_title as with_document
 from polyqa.models import Encoder, SpanReader
 
-from .families import THE, Without, base_names, with_title, without_place, without_qualifier, without_time
+from .families import THE, base_names, with_title, without_qualifier, without_time
 from .namesakes import AskedOfNamesakes
 from .quality import fault, mended
 from .types import GeneratedQuestion
@@ -94,7 +94,7 @@ def training_questions(
     - are asked of passages that share a name (`families`), and are the same without what tells the passages apart, or
       nearly so (cosine ≥ 0.9 with one question word and a common content word),
     - are the same, without the name that their passages share (*Contract (Acme) › Fees*, *Contract (Globex) › Fees*),
-    - or are the same but for a time or a place (see `families`).
+    - or are the same but for a time (see `families`).
 
     Of the passages that share a name, those that a question was not made of are read, too: what the reader answers
     there is another reading. With different answers they are the readings of one ambiguous question. What falls
@@ -132,7 +132,7 @@ def training_questions(
         builder.doubt(readings, trust, trusted)
     rest = builder.group_by_name(readings, asked)
     rest = builder.group_by_words(builder.trusted(rest))
-    rest = builder.group_by_time_and_place(rest)
+    rest = builder.group_by_time(rest)
     return builder.finished(rest, seed)
 
 
@@ -298,20 +298,18 @@ class _Builder:
                 left += group
         return left
 
-    def group_by_time_and_place(self, readings: Sequence[Reading]) -> list[Reading]:
-        """Make ambiguous questions of those that differ in a time or a place; return the questions that are left."""
+    def group_by_time(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Make ambiguous questions of those that differ in a time; return the questions that are left."""
+        groups: dict[str, dict[str, tuple[str, Reading]]] = {}
+        for reading in readings:
+            if found := without_time(reading.question):
+                text, cut = found
+                groups.setdefault(normalize_answer(text), {}).setdefault(normalize_answer(cut), (text, reading))
         left = list(readings)
-        for cut in (without_time, without_place):
-            groups: dict[str, dict[str, tuple[Without, Reading]]] = {}
-            for reading in left:
-                if (without := cut(reading.question)) is not None:
-                    group = groups.setdefault(normalize_answer(without.question), {})
-                    group.setdefault(normalize_answer(without.cut), (without, reading))
-            for group in groups.values():
-                first = next(iter(group.values()))[0]
-                alike = [reading for _, reading in group.values()]
-                if len(alike) > 1 and self._add_ambiguous(first.question, alike, first.kind, ""):
-                    left = [reading for reading in left if reading not in alike]
+        for group in groups.values():
+            text, alike = next(iter(group.values()))[0], [reading for _, reading in group.values()]
+            if len(alike) > 1 and self._add_ambiguous(text, alike, "time", ""):
+                left = [reading for reading in left if reading not in alike]
         return left
 
     def _add_ambiguous(self, text: str, readings: list[Reading], kind: str, base: str) -> bool:
@@ -325,12 +323,8 @@ class _Builder:
             return True
         self._drop(_UNCONFIRMED, *(reading for reading in readings if reading not in confirmed))
         titles = ", ".join(dict.fromkeys(self._passage(reading).title for reading in confirmed))
-        reasons = {
-            "subject": f"“{base}” may stand for {titles}.",
-            "time": "It does not say for which time.",
-            "location": "It does not say for which place.",
-        }
-        self._ambiguous[asked] = self._question(text, confirmed, kind, reasons[kind])
+        reason = f"“{base}” may stand for {titles}." if kind == "subject" else "It does not say for which time."
+        self._ambiguous[asked] = self._question(text, confirmed, kind, reason)
         return True
 
     def finished(self, plain: Sequence[Reading], seed: int) -> TrainingSet:
@@ -506,12 +500,11 @@ def split_questions(
 
 def connected(questions: Sequence[Question]) -> list[list[Question]]:
     """Return the parts that questions can be split into, where those about the same passages stay together."""
-    home: dict[str, int] = {}
-    groups: dict[int, list[Question]] = {}
+    import networkx
+
+    graph = networkx.Graph()
     for number, question in enumerate(questions):
         pids = {reading.pid for reading in question.readings if reading.pid} or {f"question {question.id}"}
-        pids.add(f"words {same_words(question.question)}")
-        joined = {home[pid] for pid in pids if pid in home}
-        groups[number] = [member for at in sorted(joined) for member in groups.pop(at)] + [question]
-        home |= {pid: number for pid, at in home.items() if at in joined} | dict.fromkeys(pids, number)
-    return list(groups.values())
+        graph.add_edges_from((number, name) for name in (*pids, f"words {same_words(question.question)}"))
+    parts = ([node for node in part if isinstance(node, int)] for part in networkx.connected_components(graph))
+    return [[questions[number] for number in sorted(part)] for part in sorted(parts, key=max)]

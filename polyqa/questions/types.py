@@ -1,15 +1,12 @@
 """Generated questions with their answers, how many were left after each step, and what a database says of itself."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from polyqa.base.text import counted
 from polyqa.metrics.text import normalize_answer
-
-MOST_REVISIONS = 2
-MOST_SPANS = 32
 
 
 class GeneratedQuestion(BaseModel):
@@ -50,21 +47,10 @@ class QuestionSettings:
     spans
         How many spans of a passage are asked for at most, 1 to 32. The paper's beam of 32 leaves 13.5 of a
         passage on average (section 3.1.2).
-
-    Raises
-    ------
-    ValueError
-        If one is out of its range.
     """
 
-    revisions: int = 2
-    spans: int = 8
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.revisions <= MOST_REVISIONS:
-            raise ValueError(f"revisions must lie between 0 and {MOST_REVISIONS}, got {self.revisions}")
-        if not 1 <= self.spans <= MOST_SPANS:
-            raise ValueError(f"spans must lie between 1 and {MOST_SPANS}, got {self.spans}")
+    revisions: Annotated[int, Field(ge=0, le=2)] = 2
+    spans: Annotated[int, Field(ge=1, le=32)] = 8
 
 
 class Counts(BaseModel):

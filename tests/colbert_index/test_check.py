@@ -16,7 +16,7 @@ from polyqa.colbert_index.files import CHECKSUMS, checksums, write_checksums
 
 Change = Callable[[bytes], bytes | None]
 TENSORS = ["0.codes.pt", "0.residuals.pt", "centroids.pt", "buckets.pt", "avg_residual.pt", "ivf.pid.pt"]
-JSON = ["metadata.json", "plan.json", "0.metadata.json", "doclens.0.json"]
+JSON = ["metadata.json", "0.metadata.json", "doclens.0.json"]
 BM25 = [f"bm25/{name}.index.{kind}" for name, kind in (("params", "json"), ("vocab", "json"))]
 BM25 += [f"bm25/{name}.csc.index.npy" for name in ("data", "indices", "indptr")]
 
@@ -146,7 +146,7 @@ FAULTS = [
         "1.codes.pt, 1.residuals.pt, 1.metadata.json, doclens.1.json missing",
         more=json_with(lambda data: data.update(num_chunks=2)),
     ),
-    *(row for file in ("plan.json", "0.metadata.json") for row in rows(file, "corrupt", text=becomes(b"garbage"))),
+    *rows("0.metadata.json", "corrupt", text=becomes(b"garbage")),
     *rows(
         "vectors.npy",
         "vectors.npy",
@@ -227,7 +227,7 @@ def test_an_update_writes_the_hashes_again(copy_index: Callable[[], Path]) -> No
     check_index(changed.path)
 
 
-@pytest.mark.parametrize("files", ["metadata.json", "passages.jsonl", "0.codes.pt", "plan.json, doclens.0.json"])
+@pytest.mark.parametrize("files", ["metadata.json", "passages.jsonl", "0.codes.pt", "0.metadata.json, doclens.0.json"])
 def test_missing_files_are_noticed_on_opening(copy_folder: Callable[[], Path], files: str) -> None:
     path = copy_folder()
     for file in files.split(", "):

@@ -1,6 +1,5 @@
-"""Centroids are found quickly, and are those that colbert-ai finds."""
+"""Vectors are compressed quickly, and as colbert-ai does it."""
 
-import errno
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +8,11 @@ import torch
 from colbert.indexing.codecs.residual import ResidualCodec
 from numpy.typing import NDArray
 
-from polyqa.base.values import Passage
-from polyqa.colbert_index import ColBERTIndex, build_index
+from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index import compressing as module
-from polyqa.colbert_index.compressing import centroid_index, quick_codes
+from polyqa.colbert_index.compressing import Codec, centroid_index, write_chunk, write_inverted_file
+from polyqa.colbert_index.engine import quiet
+from polyqa.colbert_index.files import read_part
 
 
 def directions(count: int, seed: int, dim: int = 128) -> NDArray[np.float32]:
@@ -23,15 +23,26 @@ def directions(count: int, seed: int, dim: int = 128) -> NDArray[np.float32]:
     return (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float32)
 
 
-def test_codes_are_those_of_colbert_ai(index: ColBERTIndex) -> None:
-    codec = ResidualCodec.load(str(index.parts[0]))
+def test_codes_and_residuals_are_those_of_colbert_ai(index: ColBERTIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = torch.from_numpy(directions(3_000, 1)).half()
-    theirs = codec.compress_into_codes(vectors, out_device="cpu")
-    with quick_codes():
-        ours = codec.compress_into_codes(vectors, out_device="cpu")
-    assert ours.dtype == theirs.dtype
-    assert torch.equal(ours, theirs)
-    assert "quick" not in ResidualCodec.compress_into_codes.__qualname__
+    with quiet():
+        theirs = ResidualCodec.load(str(index.folder)).compress(vectors)
+    monkeypatch.setattr(module, "_COMPRESSED", 1_000)
+    done: list[float] = []
+    codes, residuals = Codec.load(index.folder).compress(vectors, done.append)
+    assert torch.equal(codes, theirs.codes)
+    assert torch.equal(residuals, theirs.residuals)
+    assert done == [1_000] * 3
+
+
+def test_the_inverted_file_names_the_passages_of_each_centroid_once(tmp_path: Path) -> None:
+    torch.save(torch.zeros(4, 8), tmp_path / "centroids.pt")
+    for number, (codes, lengths) in enumerate([([2, 0, 2, 2], [1, 0, 3]), ([1, 2], [2])]):
+        residuals = torch.zeros(len(codes), 2, dtype=torch.uint8)
+        write_chunk(tmp_path, number, 0, (torch.tensor(codes, dtype=torch.int32), residuals), lengths)
+    write_inverted_file(tmp_path, 2, {})
+    passages, sizes = read_part(tmp_path / "ivf.pid.pt")
+    assert (passages.tolist(), sizes.tolist()) == ([2, 3, 0, 2, 3], [1, 1, 3, 0])
 
 
 def test_of_many_centroids_nearly_always_the_nearest_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,16 +81,3 @@ def test_kmeans_in_groups_finds_centroids_as_good(monkeypatch: pytest.MonkeyPatc
         assert centroids.shape == (1_000, 128)
         near.append((held_out @ centroids.T).max(axis=1).mean())
     assert near[1] == pytest.approx(near[0], abs=0.005)
-
-
-def test_what_stops_the_thread_that_writes_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from colbert.indexing.index_saver import IndexSaver
-
-    def full(*chunk: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(IndexSaver, "_write_chunk_to_disk", full)
-    monkeypatch.setattr(module, "_CHUNK", 2)  # so many that their queue would fill, and nobody empty it
-    passages = [Passage(pid=f"{number}", text=f"Owl {number} hunts at night.") for number in range(14)]
-    with pytest.raises(OSError, match="No space left"):
-        build_index(passages, tmp_path / "owls", progress=False)

@@ -23,9 +23,8 @@ from polyqa.colbert_index import (
     remove_passages,
 )
 from polyqa.colbert_index.compressed import CompressedVectors
-from polyqa.colbert_index.compressing import make_indexer
-from polyqa.colbert_index.engine import quiet
-from polyqa.colbert_index.files import write_checksums
+from polyqa.colbert_index.compressing import write_inverted_file
+from polyqa.colbert_index.files import read_part, write_checksums
 from polyqa.colbert_index.settings import fingerprint
 from polyqa.colbert_index.shards import Part, build_shard, shards_home
 from polyqa.models import Encoder
@@ -72,10 +71,7 @@ def test_the_vectors_are_those_of_one_index_with_the_same_centroids(sharded: Col
         described = one / f"{number}.metadata.json"
         described.write_text(json.dumps({**json.loads(described.read_text()), "passage_offset": before}))
         before += len(sharded.positions_of_parts[number])
-    with quiet():  # colbert-ai's own inverted file of all
-        indexer = make_indexer(one, "", sharded.settings, len(sharded), 3, 1.0)
-        indexer.num_partitions = len(sharded.token_vectors.centroids)
-        indexer.finalize()
+    write_inverted_file(one, 3, read_part(one / "metadata.json")["config"])
     whole, parts = CompressedVectors([one]), CompressedVectors(sharded.parts)
     for query in sharded.query_encoder(QUERIES):
         for settings in (SearchSettings(), SearchSettings(ncells=1, ndocs=5, candidates=7)):

@@ -7,7 +7,7 @@ import pytest
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
-from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, check_index, remove_passages
+from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, check_index, remove_passages, update
 from polyqa.colbert_index.settings import fingerprint
 from polyqa.models import Encoder
 
@@ -95,12 +95,10 @@ def test_a_handle_that_is_out_of_date_cannot_change_the_index(copy_index: Callab
 
 
 def test_a_full_disk_is_told_as_that(copy_index: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    from colbert.indexing.index_saver import IndexSaver
-
     def full(*chunk: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(IndexSaver, "_write_chunk_to_disk", full)
+    monkeypatch.setattr(update, "write_chunk", full)
     index = ColBERTIndex(copy_index())
     with pytest.raises(OSError, match="No space left"):
         add_passages(index, [MARMOT])

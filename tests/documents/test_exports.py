@@ -153,19 +153,6 @@ def test_a_double_spaced_text_has_the_paragraphs_of_its_sentences() -> None:
     ]
 
 
-def test_columns_are_read_one_after_the_other() -> None:
-    left = ["The new bridge over the Otter", "was opened on Saturday by the", "Mayor, Mr. Henry Tolland, be-"]
-    left += ["fore a crowd of two thousand.", "It is 84 feet long."]
-    right = ["At the meeting of the council", "Mr. Pike moved that the lamps", "in Fore Street be lit until"]
-    right += ["midnight. The motion was lost", "by seven votes to five."]
-    rows = [f"{one:35}{other}" for one, other in zip(left, right, strict=True)]
-    bridge, council = plain_blocks("\n".join(rows))
-    assert bridge.text.endswith("by the Mayor, Mr. Henry Tolland, before a crowd of two thousand. It is 84 feet long.")
-    assert council.text.endswith("be lit until midnight. The motion was lost by seven votes to five.")
-    table = [f"{name:35}{what}" for name, what in zip(("-v", "-q", "--dry-run", "-h", "-x"), right, strict=True)]
-    assert [block.kind for block in plain_blocks("\n".join(table))] == ["code"]
-
-
 def test_tables_and_boxes_of_mediawiki(tmp_path: Path) -> None:
     lines = [
         "{{Infobox bird", "| length = 60 cm", "| image =", "}}", "The '''gyrfalcon''' is a [[falcon]].", "",

@@ -35,8 +35,6 @@ GAME = Passage(
 REX = Passage(pid="7", title="Rex II, Duke of Ely", text="The Duke of Ely was born in Ely. His father was Max Moe.")
 HISTORY = Passage(pid="5", title="Company history", text="The company was founded in 2006 by Ida Berg.")
 MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 1961. Although long, it was read.")
-LIMIT = Passage(pid="limit", title="Limit", text="The limit of app[dev is 20 users.")
-SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the login last 12 hours. They end at night.")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +48,6 @@ SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the l
         ("When was Ada Lind founded?", "15 August 2014", ADA, "asks for something else"),
         ("What was the name of Ada Lind?", "Norwegian", ADA, "asks for a name only"),
         ("Was Ada Lind a singer?", "singer", ADA, "does not begin as a question does"),
-        ("Who directed the?", "Ada Lind", ADA, "breaks off"),
         ("What part of the Oslo Choir?", "1920", ADA, "has no verb"),
         ("Who was Bo Lind's father?", "Ole Lind", BO, "turns a kinship round"),
         ("Who was Bo Lind's mother?", "Ida Lind", BO, ""),
@@ -81,25 +78,18 @@ SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the l
         ("Who is Ada Lind believes of the choir?", "Max Moe", ADA, "asks who something is that is nobody"),
         ("When did Ada Lind hunt?", "1931", ADA, "has no verb"),
         ("Who yodelled in the Oslo Choir?", "Ada Lind", ADA, "says what its passage does not: yodelled"),
-        ("When was Ada Lind located?", "1931", ADA, "asks when something is somewhere"),
         ("When was the Silver Harp won?", "Max Moe", ADA, "asks for a time, and the answer is none"),
-        ("Who won the Silver Harp?", "1931", ADA, "asks for somebody, and the answer is nobody"),
-        ("What singer is located in Oslo?", "Ada Lind", ADA, "asks for one of many"),
-        ("When was Ada Lind's husband born?", "3 May 1909", ADA, "does not say clearly whom or what it is about"),
         ("What was Ada Lind's sister?", "singer", ADA, "has words that do not fit together"),
         ('When was "" Ada Lind born?', "3 May 1909", ADA, "has marks that do not fit together"),
         ("Who directed The Long Tide?", "Jan Hora", FILM, ""),
         ("Who directed the 1961 film The Long Tide?", "Jan Hora", FILM, ""),
         ("Who directed the 1932 film The Long Tide?", "Jan Hora", FILM, "has a year that its passage tells of"),
         ("When was The Long Tide shot?", "1960", FILM, "asks for a beginning, and the answer is an end"),
-        ("In what year was The Long Tide directed by Jan Hora?", "1961", FILM, "has words that do not fit together"),
-        ("What country was The Long Tide shot?", "England", FILM, "has words that do not fit together"),
         ("Who played the pilot in The Long Tide?", "Rex Pine", FILM, ""),
         ("Who won the Cup Final?", "Rovers", GAME, ""),
         ("Who won the Cup Final?", "United", GAME, "asks who won, and the answer lost"),
         ("Who founded Company history?", "Ida Berg", HISTORY, "takes a heading for a name"),
         ("Who founded the company?", "Ida Berg", HISTORY, ""),
-        ("How long is the session last?", "12 hours", SESSIONS, "has words that do not fit together"),
         ("Who is the Oslo Choir choir in Oslo?", "Ada Lind", ADA, "does not say clearly whom or what it is about"),
         ("What is the name of the mother of Bo Lind?", "Ida Lind", BO, ""),
         ("How long did Bo Lind died?", "six years", BO, "has words that do not fit together"),
@@ -109,7 +99,6 @@ SESSIONS = Passage(pid="6", title="Login: sessions", text="The sessions of the l
         ("Who was the Duke of Ely's father?", "Max Moe", REX, ""),
         ("Who played The Long Tide?", "Rex Pine", FILM, "has words that do not fit together"),
         ("Who directed the 1961 film The Tide's The Long Tide?", "Jan Hora", FILM, "does not say clearly whom"),
-        ("How many users is the limit of app[dev?", "20", LIMIT, "has words that do not fit together"),
         ("Who won the Cup Final Cup Final?", "Rovers", GAME, "does not say clearly whom or what it is about"),
     ],
 )  # fmt: skip

@@ -1,5 +1,5 @@
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -28,14 +28,14 @@ class Ranked:
             for n, (score, pids) in enumerate(questions)
         ]
         self.found = sorted(found, key=lambda one: (-one.score, one.number))
-        self.deepest = 0
+        self.taken = 0
 
-    def search(self, query: str, k: int, *, ranking: str) -> list[FoundQuestion]:
-        self.deepest = max(self.deepest, k)
-        return self.found[:k]
+    def ranked(self, queries: Sequence[str], *, ranking: str) -> list[Iterator[FoundQuestion]]:
+        return [self._ranked() for _ in queries]
 
-    def search_many(self, queries: Sequence[str], k: int, *, ranking: str) -> list[list[FoundQuestion]]:
-        return [self.search(query, k, ranking=ranking) for query in queries]
+    def _ranked(self) -> Iterator[FoundQuestion]:
+        for self.taken, one in enumerate(self.found, 1):  # noqa: B020
+            yield one
 
 
 class Numbered:
@@ -92,14 +92,10 @@ def test_a_condition_is_as_if_there_were_no_other_passages(
     assert [one.pids for one in whole.questions("x", k)] == [one.pids for one in part.questions("x", k)]
 
 
-def test_max_searches_no_deeper_than_it_must() -> None:
-    many = [(1.0 - n / 1000, [f"p{n % 10}"]) for n in range(900)]
-    ranked = Ranked(many)
-    assert len(QuestionRetriever(ranked, Numbered(), depth=20).search("x", 5)) == 5  # type: ignore[arg-type]
-    assert ranked.deepest == 20
-    ranked = Ranked([(1.0 - n / 1000, ["p0"]) for n in range(900)])
-    assert len(QuestionRetriever(ranked, Numbered(), depth=20).search("x", 5)) == 1  # type: ignore[arg-type]
-    assert ranked.deepest >= 900
+def test_max_reads_no_more_questions_than_it_must() -> None:
+    ranked = Ranked([(1.0 - n / 1000, [f"p{n % 10}"]) for n in range(900)])
+    assert len(QuestionRetriever(ranked, Numbered()).search("x", 5)) == 5  # type: ignore[arg-type]
+    assert ranked.taken == 6
 
 
 @pytest.mark.parametrize("ranking", ["dense", "bm25"])

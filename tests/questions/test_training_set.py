@@ -209,14 +209,15 @@ def test_what_questions_may_share(
 
 def test_no_ambiguous_question_takes_the_place_of_another(train: Train) -> None:
     cups = [
-        Passage(pid="x", title="Cup", text="Ada Berg won the Cup in 2008. Max Moe won the Cup in 2012."),
-        Passage(pid="y", title="Cup abroad", text="Ida Lind won the Cup in Britain. Tom Rye won the Cup in Ireland."),
+        Passage(pid="y", title="Cup (Ely)", text="Ida Lind won the Cup (Ely)."),
+        Passage(pid="z", title="Cup (Bath)", text="Tom Rye won the Cup (Bath)."),
+        Passage(pid="t", title="Sport", text="Ada Berg won the Cup in 2008. Max Moe won the Cup in 2012."),
     ]
-    pairs = [("in 2008", "Ada Berg", "x"), ("in 2012", "Max Moe", "x")]
-    pairs += [("in Britain", "Ida Lind", "y"), ("in Ireland", "Tom Rye", "y")]
-    found = train([made(f"Who won the Cup {when}?", answer, pid) for when, answer, pid in pairs], [*CORPUS, *cups])
+    pairs = [("(Ely)", "Ida Lind", "y"), ("(Bath)", "Tom Rye", "z")]
+    pairs += [("in 2008", "Ada Berg", "t"), ("in 2012", "Max Moe", "t")]
+    found = train([made(f"Who won the Cup {which}?", answer, pid) for which, answer, pid in pairs], [*CORPUS, *cups])
     (one,) = ambiguous(found.questions)
-    assert (one.question, one.ambiguity) == ("Who won the Cup?", "time")
+    assert (one.question, one.ambiguity) == ("Who won the Cup?", "subject")
     assert found.reasons == {"asks what another ambiguous question asks": 2}
 
 
