@@ -39,15 +39,13 @@ _QUALIFIED = 0.4
 _BESIDE = 0.3
 
 
-def phrase(
-    question: str, chosen: Sequence[Evidence], models: Models, *, named: bool = False
-) -> list[tuple[Evidence, str]]:
+def phrase(question: str, chosen: Sequence[Evidence], models: Models) -> list[tuple[Evidence, str]]:
     """Return evidence with the question that it answers.
 
-    A lone reading keeps the question as it was asked, unless it is to be ``named`` by what distinguishes it. Of several
-    the likeliest may keep it; the others name their difference, at least by the title of their passage.
+    A lone reading keeps the question as it was asked. Of several the likeliest may keep it; the others name their
+    difference, at least by the title of their passage.
     """
-    candidates = wordings(question, chosen, models) if named or len(chosen) > 1 else [[]] * len(chosen)
+    candidates = wordings(question, chosen, models) if len(chosen) > 1 else [[]] * len(chosen)
     phrased: list[tuple[Evidence, str]] = []
     taken: set[str] = set()
     for evidence, texts in zip(chosen, candidates, strict=True):
