@@ -26,7 +26,6 @@ QUESTION_KEYS = ("disambiguated_question", "interpretation", "question", "readin
 ANSWER_KEYS = ("short_answer", "answer", "da")
 _PID_KEYS = ("pid", "passage", "source")
 _BAR = re.compile(r"\s+\|\s+")
-_NUMBERED = re.compile(r"\A(?:\d{1,2}\.\s+)+")
 _CITED = r"(?:passages?|sources?)\s*#?"
 _NUMBERS = r"\d{1,3}(?:\s*(?:,|;|&|and)\s*\d{1,3})*\s*"
 _CITATION = re.compile(rf"\s?(?:\[\s*(?:{_CITED})?{_NUMBERS}\]|\(\s*(?:see )?{_CITED}{_NUMBERS}\))", re.I)
@@ -150,14 +149,12 @@ def _rows(text: str) -> list[Interpretation]:
             raise ValueError(f"which part of {line!r:.80} is the answer?")
         if answers:
             tag = _TAG.match(question)
-            question = tag["text"] if tag and tag["question"] else _NUMBERED.sub("", without_bullet(question))
+            question = tag["text"] if tag and tag["question"] else without_bullet(question)
             rows.append((question, answers[0]))
         elif is_item(line) and not is_rule(line):
             raise ValueError(f"no answer in {line!r:.80}")
     if not rows:
         raise ValueError("no row has an answer")
-    if len(rows) > 1 and all(answer.startswith(f"{number}. ") for number, (_, answer) in enumerate(rows, 1)):
-        rows = [(question, _NUMBERED.sub("", answer)) for question, answer in rows]
     return list(filter(None, (_reading(question, answer) for question, answer in rows)))
 
 
