@@ -55,7 +55,7 @@ def extract_interpretations(prompt: Prompt, models: Models) -> dict[str, object]
                 "answer": shortened(evidence.answer, longest),
                 "pid": str(evidence.passage.number),
             }
-            for evidence, question in phrase(prompt.question, chosen, models)
+            for evidence, question in phrase(prompt.question, chosen)
         ]
     }
 
