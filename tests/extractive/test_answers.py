@@ -112,6 +112,7 @@ ROWS = "name: Bell; price: 9 euros; made: 2015-06-01. name: Rain gauge; kind: ga
         ("When was the rain gauge made?", ROWS, "price: 78 euros; made: 2020-02-28", "2020-02-28"),
         ("What price has the rain gauge?", ROWS, "78 euros", "78 euros"),
         ("Who sold it?", "It was made by Kim; Lee sold it.", "Kim; Lee", "Kim; Lee"),
+        ("Who leads it?", "Present: K. Dahl. It is led by L. Osei; its budget rose.", "L. Osei", "L. Osei"),
     ],
 )
 def test_an_answer_is_in_one_sentence_or_value(question: str, text: str, found: str, inside: str) -> None:
