@@ -29,7 +29,7 @@ from polyqa.colbert_index.store import SHIPPED
 from polyqa.extractive import MODEL_NAME
 from polyqa.lm.assigned import give_helper, own_lms
 from polyqa.metrics.gold import Question
-from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, SpanReader, Task
+from polyqa.models import EMBEDDED_ENCODER, Encoder, Reader, SpanReader
 from polyqa.programs.knn import KNNPredict
 from polyqa.programs.registry import PROGRAMS, registered
 from polyqa.questions import QuestionDatabase, QuestionRetriever, questions_path
@@ -194,7 +194,7 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     """Load what the first question would load, and nothing else; what is loaded costs a few milliseconds.
 
     That is the index and what reranks, the questions made from it, the vectors of demos that are picked by
-    similarity, the reader and writer of the embedded engine, and a model that runs on this machine. No language model
+    similarity, the reader of the embedded engine, and a model that runs on this machine. No language model
     on a server is called.
     """
     if isinstance(asked := getattr(program, "asked", None), QuestionRetriever):
@@ -216,9 +216,7 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
         if isinstance(reader, Reader):
             reader.read([("warm up?", _ANYTHING)])
     if MODEL_NAME in {lm.model, *(own.model for own in own_lms(program).values())}:
-        models = embedded_engine().models
-        models.reader.read([("warm up?", _ANYTHING)])
-        models.writer.write([Task(_ANYTHING, 0, 4)])
+        embedded_engine().models.reader.read([("warm up?", _ANYTHING)])
 
 
 def over(program: dspy.Module, index: ColBERTIndex) -> dspy.Module:

@@ -3,18 +3,15 @@
 Its kind of ambiguity and pseudo-interpretations (DIVA), and search queries: relaxed (VERDICT), as keywords (CRAG).
 """
 
-import difflib
 import re
-from dataclasses import dataclass
 
 from polyqa.base.values import AmbiguityType
-from polyqa.metrics.text import STOPWORDS, content_words, normalize_words, words
-from polyqa.replies import parse_ambiguity_types, parse_questions
+from polyqa.metrics.text import STOPWORDS, content_words, words
+from polyqa.replies import parse_ambiguity_types
 
 from .answer_kinds import years
-from .demos import nearest_demos
 from .evidence import Models
-from .prompt import Prompt
+from .prompt import Demo, Prompt
 
 # Words that hint at what splits a question; up to two different ones of a type count.
 _CUES: dict[AmbiguityType, str] = {
@@ -36,9 +33,7 @@ _WORDING: dict[AmbiguityType, str] = {
     AmbiguityType.NONE: "there is one plain meaning",
 }
 _NEIGHBOURS = 3
-_MOST = 6
-_ENOUGH = 4
-# What such questions usually split into, when no demo shows it. The words are also search words.
+# What such questions usually split into. The words are also search words.
 _RELEASE = r"\b(?:come|came|comes|coming) out\b|\breleas\w+\b|\bpremier\w+\b|\bair\w*\b"
 _FACETS: dict[AmbiguityType, tuple[str, ...]] = {
     AmbiguityType.SUBJECT: ("the person", "the place", "the film", "the company"),
@@ -71,8 +66,7 @@ def type_ambiguity(prompt: Prompt, models: Models) -> dict[str, object]:
         scores[AmbiguityType.TIME] = 0.0
         scores[AmbiguityType.NONE] += 0.5
     scores[AmbiguityType.SUBJECT] += 0.4
-    nearest = nearest_demos(prompt, models, "ambiguity_types")[:_NEIGHBOURS]
-    for demo, similarity in nearest:
+    for demo, similarity in _nearest_demos(prompt, models):
         labels = parse_ambiguity_types(demo.outputs["ambiguity_types"])
         for label in labels:
             scores[label] += 2 * max(0.0, similarity) ** 2 / len(labels)
@@ -82,78 +76,27 @@ def type_ambiguity(prompt: Prompt, models: Models) -> dict[str, object]:
     return {"reason": reason, "ambiguity_types": [str(best)]}
 
 
-def infer_pseudo_interpretations(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill ``pseudo_interpretations``.
+def _nearest_demos(prompt: Prompt, models: Models) -> list[tuple[Demo, float]]:
+    """Return the demos that show types and are nearest to the question, each with the cosine of the two."""
+    demos = [demo for demo in prompt.demos if "ambiguity_types" in demo.outputs and demo.inputs.get("question")]
+    near = models.encoder.similarity([prompt.question], [demo.inputs["question"] for demo in demos])[0]
+    return sorted(zip(demos, map(float, near), strict=True), key=lambda pair: -pair[1])[:_NEIGHBOURS]
 
-    The rewritings that the demos show are applied to the question, those of the nearest demo first;
-    what is missing to four is filled with the usual facets of the type that the reason names. A
-    question said to have one plain meaning is repeated.
+
+def infer_pseudo_interpretations(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``pseudo_interpretations``: the question with the usual facets of the type that the reason names.
+
+    A question said to have one plain meaning is repeated.
     """
     question, reason = prompt.question, prompt.inputs.get("reason", "")
     labels = (kind for kind in AmbiguityType if f"[{kind}]".lower() in reason.lower())
     kind = next(labels, AmbiguityType.SUBJECT)
     if kind is AmbiguityType.NONE:
         return {"pseudo_interpretations": [question]}
-    made: dict[str, str] = {}
-    for demo, _ in nearest_demos(prompt, models, "pseudo_interpretations"):
-        shown = demo.inputs["question"]
-        for rewritten in parse_questions(demo.outputs["pseudo_interpretations"]):
-            for insertion in insertions(shown, rewritten):
-                if is_general(insertion.added, shown) and len(made) < _MOST:
-                    new = apply(question, insertion)
-                    made.setdefault(normalize_words(new), new)
     facets = _RELEASE_FACETS if re.search(_RELEASE, question, re.I) else _FACETS[kind]
-    for facet in facets:
-        if len(made) < _ENOUGH:
-            comma = "," if facet.startswith("the ") else ""
-            new = f"{question.rstrip(' ?')}{comma} {facet}?"
-            made.setdefault(normalize_words(new), new)
-    return {"pseudo_interpretations": list(made.values())[: prompt.clauses.most]}
-
-
-@dataclass(frozen=True)
-class Insertion:
-    """Words that a demo's rewriting adds, and the words between which it adds them."""
-
-    added: str
-    before: str
-    after: str
-
-
-def insertions(question: str, rewritten: str) -> list[Insertion]:
-    """Return what ``rewritten`` adds to ``question``, run by run of words; changed words count as added."""
-    old, new = question.rstrip(" ?").split(), rewritten.rstrip(" ?").split()
-    lower_old, lower_new = [w.lower() for w in old], [w.lower() for w in new]
-    found = []
-    matcher = difflib.SequenceMatcher(None, lower_old, lower_new, autojunk=False)
-    for tag, i, j, a, b in matcher.get_opcodes():
-        if tag in ("insert", "replace"):
-            added = " ".join(new[a:b])
-            found.append(Insertion(added, lower_old[i - 1] if i else "", lower_old[j] if j < len(old) else ""))
-    return found
-
-
-def is_general(added: str, question: str) -> bool:
-    """Return whether added words fit other questions: short, no names or figures, not just words of the demo."""
-    parts = added.split()
-    named = any(part[:1].isupper() or re.search(r"\d", part) for part in parts if part != "I")
-    return 0 < len(parts) <= 4 and not named and bool(set(content_words(added)) - set(content_words(question)))
-
-
-def apply(question: str, insertion: Insertion) -> str:
-    """Add the insertion's words to another question, at the place that they had in the demo.
-
-    The place is before the same content word, else behind the same word; words that stood at the
-    demo's end, or have no neighbour in the question, go to the end.
-    """
-    body = question.rstrip(" ?").split()
-    lower = [word.lower() for word in body]
-    at = len(body)
-    if insertion.after in lower and insertion.after not in STOPWORDS:
-        at = lower.index(insertion.after)
-    elif insertion.after and insertion.before in lower:
-        at = lower.index(insertion.before) + 1
-    return " ".join([*body[:at], insertion.added, *body[at:]]) + "?"
+    body = question.rstrip(" ?")
+    made = [f"{body}{',' if facet.startswith('the ') else ''} {facet}?" for facet in facets]
+    return {"pseudo_interpretations": made[: prompt.clauses.most]}
 
 
 def relax_query(prompt: Prompt, models: Models) -> dict[str, object]:

@@ -12,17 +12,13 @@ _MARKS = " .,;:"
 _AROUND = "\"'`,;:.!?“”‘’«»"
 _CLOSING = {")": "(", "]": "[", ">": "<"}
 _CODE = re.compile(r"\w_\w|[$~=\\]|^[^\w/]*--?[a-z]|/.*/|^\W*/\w")
-# What is counted stands behind "how many", up to a verb or a measure: "how many hours a day".
-_COUNTED = re.compile(
-    r"\bhow many\b(.*?)(?:\b(?:an?|per|each|every|do|does|did|is|are|was|were|has|have|had|can|could|will|would)\b|$)",
-    re.I,
-)
-_UNIT = re.compile(r"-(?!(?:to|and|or|by|a|in|on|of)\b)([a-z]+)", re.I)
-_PLURALS = {"foot": "feet", "person": "people", "man": "men", "woman": "women", "child": "children"}
 _PAIRS = (("(", ")"), ("“", "”"), ("[", "]"))
 
 
-_ROW = re.compile(r"(?:(?<=\. )|\A)[^;:.]{1,40}: [^;]+?; .+?(?=\.(?: [^;:.]{1,40}: [^;]+; |\s*\Z))", re.DOTALL)
+_NAME = r"[^;:.]{1,40}: "
+_ROW = re.compile(
+    rf"(?:(?<=\. )|\A){_NAME}[^;]{{1,300}}?(?:; {_NAME}[^;]{{1,300}}?)+(?=\.(?: {_NAME}[^;]{{1,300}}; {_NAME}|\s*\Z))"
+)
 _FIELD = re.compile(r"(?:(?<=; )|\A)([^;:]{1,40}): ([^;]+)")
 
 
@@ -65,19 +61,13 @@ def whole_answer(question: str, text: str, span: Span) -> str:
 
     Marks at its ends go, and brackets or quotation marks without their other half. A path, a name of a program or an
     option of which the span holds a part is completed. So is a date, and what stands around a single one goes where a
-    time is asked for; and the 4 of "4-day" unless the question asks how many days.
+    time is asked for.
 
     >>> text = "It is $XDG_CONFIG_HOME/zim/style.conf, see --help-all."
     >>> whole_answer("Where is it?", text, Span("HOME/zim/style", 18, 32, 1.0))
     '$XDG_CONFIG_HOME/zim/style.conf'
     """
     answer = _balanced(_with_whole_code(text, span).strip(_MARKS))
-    counted, unit = _COUNTED.search(question), _UNIT.match(text, span.end)
-    if counted and unit and answer[-1:].isdigit():
-        one = unit[1].lower()
-        forms = {one, f"{one}s", f"{one}es", f"{one.removesuffix('y')}ies", _PLURALS.get(one, one)}
-        if forms.isdisjoint(re.findall(r"\w+", counted[1].lower())):
-            return answer + unit[0]
     return (_date(text, span) or answer) if answer_kind(question) == "time" else answer
 
 

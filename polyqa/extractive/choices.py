@@ -1,15 +1,12 @@
 """Choices from a list: passages that give other answers (JPR), generated questions that are readings (SIXPAQ)."""
 
 import math
-from collections.abc import Mapping
 
 from polyqa.metrics.text import content_words
-from polyqa.replies import parse_numbers
 
 from .answer_kinds import answer_kind, fits_kind
-from .demos import best_cut, scored_demos
 from .evidence import WORTH_TELLING, Models, gather, same_answer, says_something, telling
-from .prompt import Prompt, PromptPassage, evidence_in
+from .prompt import Prompt, PromptPassage
 
 # Logistic regression over 500 ASQA training questions and the 15 nearest disambiguated questions of each (label:
 # whether it is one of its own).
@@ -40,20 +37,10 @@ def select_passages(prompt: Prompt, models: Models) -> dict[str, object]:
 
 
 def select_questions(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill ``kept``: candidates that are near to the question and ask for its kind of answer, each answer once.
-
-    Demos move how near a candidate must be: of all thresholds that separate their kept candidates from the
-    others with the fewest errors, the one nearest to the default is taken.
-    """
-
-    def scored(inputs: Mapping[str, str]) -> list[tuple[PromptPassage, float]]:
-        return _scored(inputs["question"], evidence_in(inputs.get("candidates", "")), models)
-
-    demos = scored_demos(prompt, ("question", "candidates"), "kept", scored, parse_numbers)
-    labelled = [(score, candidate.number in numbers) for scores, numbers in demos for candidate, score in scores]
-    threshold = best_cut(labelled, _IS_A_READING) * _STRICTER[prompt.clauses.certainty]
+    """Fill ``kept``: candidates that are near to the question and ask for its kind of answer, each answer once."""
+    threshold = _IS_A_READING * _STRICTER[prompt.clauses.certainty]
     kept: list[PromptPassage] = []
-    for candidate, score in scored(prompt.inputs):
+    for candidate, score in _scored(prompt.question, prompt.passages("candidates"), models):
         known = any(same_answer(candidate.text, one.text) for one in kept)
         if score >= threshold and says_something(candidate.text, prompt.question) and not known:
             kept.append(candidate)

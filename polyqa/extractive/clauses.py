@@ -1,8 +1,8 @@
 """What an instruction asks for beside the task: plain clauses that the engine obeys, wherever they stand.
 
 A clause is recognised by its meaning and its words: the sentence encoder must find it near to one of the clause's
-wordings, and the words that decide (a number, *most* or *least*, *newest* or *oldest*) must be there, without a *not*
-before them. Numbers are read from the text. Sentences of a signature's own instructions are the task itself and no
+wordings, and the words that decide (a number, *most* or *least*, *yes* or *no*) must be there, without a *not* before
+them. Numbers are read from the text. Sentences of a signature's own instructions are the task itself and no
 clauses. What is no clause is left alone and can be told (`unknown_clauses`).
 """
 
@@ -30,24 +30,14 @@ class Clauses:
         How many readings are given at most, and at least where so many are found.
     certainty
         Whether only readings that are certain are given, or every possible one.
-    order
-        Which reading comes first by the year that goes with it.
-    words, sentences
-        About how many words the long answer has, and how many sentences at most.
+    words
+        About how many words the long answer has.
     manner
         Whether the long answer quotes its passages or states question and answer.
-    dates
-        Whether a date is given in full or by its year alone.
-    brief
-        Whether an answer is cut down to the name or figure itself.
-    full_names
-        Whether a person is named in full, where the passage does so.
-    named
-        Whether each reading is worded by what distinguishes it, also if it is the only one.
+    years
+        Whether a date is given by its year alone.
     doubt
         What is said where a judgement is in doubt.
-    titles
-        Whether passages whose title has words of the question go first.
     agreed
         Whether an answer that several passages give counts for more.
     """
@@ -55,16 +45,10 @@ class Clauses:
     most: int | None = None
     least: int | None = None
     certainty: Literal["certain", "possible"] | None = None
-    order: Literal["newest", "oldest"] | None = None
     words: int | None = None
-    sentences: int | None = None
     manner: Literal["quote", "state"] | None = None
-    dates: Literal["full", "year"] | None = None
-    brief: bool = False
-    full_names: bool = False
-    named: bool = False
+    years: bool = False
     doubt: Literal["yes", "no"] | None = None
-    titles: bool = False
     agreed: bool = False
 
 

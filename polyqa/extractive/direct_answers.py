@@ -8,7 +8,6 @@ from collections.abc import Collection
 from polyqa.metrics.text import sentence_at
 from polyqa.replies import parse_interpretations
 
-from .demos import nearest_demos
 from .evidence import Evidence, Models, gather, telling
 from .long_answers import opening_of, statement
 from .prompt import Prompt, PromptPassage, evidence_in
@@ -18,19 +17,16 @@ _WHY = frozenset({"reasoning", "rationale", "explanation"})
 _LEAST_SUPPORT = 0.05
 UNKNOWN = "unknown"
 NOT_KNOWN = "I do not know."
-_SAME_QUESTION = 0.92  # cosine
 
 
 def answer_closed_book(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill ``answer``: a demo's answer if it answers the same question, else that it is not known."""
-    shown = _shown(prompt, models, "answer")
-    return {"answer": NOT_KNOWN if shown is None else shown}
+    """Fill ``answer``: it is not known."""
+    return {"answer": NOT_KNOWN}
 
 
 def refine_question(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill ``refinements``: a demo's if it shows the same question, else none, for none is known."""
-    shown = parse_interpretations(_shown(prompt, models, "refinements") or "")
-    return {"refinements": [{"question": one.question, "answer": one.answer} for one in shown]}
+    """Fill ``refinements``: none is known."""
+    return {"refinements": []}
 
 
 def answer_refined(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -40,12 +36,6 @@ def answer_refined(prompt: Prompt, models: Models) -> dict[str, object]:
         return answer_closed_book(prompt, models)
     opening = opening_of(prompt.question, refinements) if len(refinements) > 1 else ""
     return {"answer": " ".join([opening, *map(statement, refinements)]).strip()}
-
-
-def _shown(prompt: Prompt, models: Models, output: str) -> str | None:
-    """Return what a demo says to the same question."""
-    nearest = nearest_demos(prompt, models, output)
-    return nearest[0][0].outputs[output] if nearest and nearest[0][1] >= _SAME_QUESTION else None
 
 
 def asks_a_text(inputs: Collection[str], outputs: Collection[str]) -> bool:

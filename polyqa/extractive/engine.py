@@ -33,9 +33,9 @@ from .segments import critique_segment, decide_retrieval, draft_segment
 
 Skill = Callable[[Prompt, Models], dict[str, object]]
 # Fields of `Clauses` that say something of a short answer, of readings, of long answers, of verdicts.
-_OF_ONE_ANSWER = frozenset({"dates", "brief", "full_names"})
-_OF_READINGS = _OF_ONE_ANSWER | {"most", "least", "certainty", "order", "named", "titles", "agreed"}
-_OF_ANSWERS = frozenset({"words", "sentences", "manner"})
+_OF_ONE_ANSWER = frozenset({"years"})
+_OF_READINGS = _OF_ONE_ANSWER | {"most", "least", "certainty", "agreed"}
+_OF_ANSWERS = frozenset({"words", "manner"})
 _OF_VERDICTS = frozenset({"doubt"})
 
 
@@ -65,7 +65,7 @@ TASKS: Mapping[type[dspy.Signature], Task] = {
         Task(signatures.RefineQuestion, refine_question),
         Task(signatures.AnswerRefined, answer_refined),
         Task(signatures.VerifyAgainstRoot, verify_against_root, _OF_VERDICTS),
-        Task(signatures.LocateAnswer, locate_answer, _OF_ONE_ANSWER | _OF_VERDICTS | {"titles", "agreed"}),
+        Task(signatures.LocateAnswer, locate_answer, _OF_ONE_ANSWER | _OF_VERDICTS | {"agreed"}),
         Task(signatures.RelaxQuery, relax_query),
         Task(signatures.InterpretPassage, interpret_passage, _OF_ONE_ANSWER | {"certainty"}),
         Task(signatures.VerifyFinding, verify_finding),

@@ -12,7 +12,7 @@ from .evidence import Evidence, Models, best_support, gather, same_answer, telli
 from .long_answers import compose_answer, tell, tidy
 from .prompt import Prompt, PromptPassage
 from .readings import NULL
-from .wordings import wordings
+from .wordings import phrase
 
 _HOLDS = 0.2  # support
 _ANSWERS = 0.1  # support of a document's answer; low, for the aggregator has other documents to hold against it
@@ -64,10 +64,9 @@ def aggregate_answers(prompt: Prompt, models: Models) -> dict[str, object]:
         next(at for at, first in enumerate(replies) if same_answer(first.answer, one.answer)) for one in replies
     )
     chosen = [replies[at] for at, _ in votes.most_common()]
-    asked = wordings(prompt.question, chosen, models) if len(chosen) > 1 else [[] for _ in chosen]
     readings = [
-        {"question": next(iter(texts), prompt.question), "answer": one.answer, "pid": str(one.passage.number)}
-        for one, texts in zip(chosen, asked, strict=True)
+        {"question": question, "answer": one.answer, "pid": str(one.passage.number)}
+        for one, question in phrase(prompt.question, chosen)
     ]
     passages = "\n".join(f"[{one.passage.number}] «{one.passage.title} | {one.passage.text}»" for one in replies)
     inputs = {**prompt.inputs, "passages": passages, "interpretations": json.dumps(readings, ensure_ascii=False)}

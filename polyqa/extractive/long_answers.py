@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import takewhile
 from statistics import mean
 
 from polyqa.base.values import Interpretation
@@ -19,7 +20,6 @@ from polyqa.metrics.text import (
 )
 from polyqa.replies import parse_interpretations
 
-from .ambiguity import insertions
 from .evidence import Models
 from .prompt import Prompt, PromptPassage
 from .readings import extract_interpretations
@@ -49,18 +49,17 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     Where there are several readings, an opening says what the question may mean. Then comes for each of them the
     sentence of its passage that holds the answer and is nearest to the reading, with its title before it where it
     would not be understood alone. Clauses have the passages quoted word for word, the readings stated, or name a number
-    of sentences, or of words. Only if they name more words than that, or demos show longer answers, are there more
-    sentences of the same passages.
+    of words. Only if they name more words than that, or demos show longer answers, are there more sentences of the same
+    passages.
     """
     passages, clauses = [tidy(passage) for passage in prompt.passages()], prompt.clauses
     readings = parse_interpretations(prompt.inputs.get("interpretations", ""))
     if not readings:
         return {"answer": _nothing_found(prompt.question, passages)}
     if clauses.manner == "state":
-        return {"answer": " ".join(map(statement, readings[: clauses.sentences]))}
+        return {"answer": " ".join(map(statement, readings))}
     if clauses.manner == "quote":
-        quoted = [_quoted(reading, passages, models) for reading in readings]
-        return {"answer": " ".join(list(dict.fromkeys(quoted))[: clauses.sentences])}
+        return {"answer": " ".join(dict.fromkeys(_quoted(reading, passages, models) for reading in readings))}
     found = [(reading, *_evidence(reading, passages, models)) for reading in readings]
     cited = [passage for _, passage, _ in found if passage is not None]
     told = _told(found, named=len(found) > 1)
@@ -68,9 +67,7 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     lengths = [len(demo.outputs["answer"].split()) for demo in prompt.demos if demo.outputs.get("answer")]
     if words := clauses.words or (mean(lengths) if lengths else 0):
         told += _more(prompt.question, cited, [opening, *told], words, models)
-    # An opening without what it opens says nothing.
-    parts = [opening, *told] if opening and clauses.sentences != 1 else told
-    return {"answer": " ".join(parts[: clauses.sentences])}
+    return {"answer": " ".join(filter(None, [opening, *told]))}
 
 
 def clarify(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -202,10 +199,16 @@ def opening_of(question: str, readings: Sequence[Interpretation], cited: Sequenc
 
 
 def _added(question: str, reading: str) -> str:
-    """Return the words that a reading adds to a question at one place; nothing if it changes more than that."""
-    found = insertions(question, reading)
-    kept = set(normalize_words(question).split()) <= set(normalize_words(reading).split())
-    return found[0].added.strip("()") if kept and len(found) == 1 else ""
+    """Return the words that a reading adds to a question at one place; nothing if it changes more than that.
+
+    >>> _added("Who won the cup?", "Who won the cup in 1998?"), _added("Who won the cup?", "Who lost the cup?")
+    ('in 1998', '')
+    """
+    asked, told = question.lower().rstrip(" ?").split(), reading.rstrip(" ?").split()
+    begin = len([*takewhile(lambda pair: pair[0] == pair[1].lower(), zip(asked, told, strict=False))])
+    end = len(told) - len(asked[begin:])
+    rest = [word.lower() for word in told[end:]]
+    return " ".join(told[begin:end]).strip("()") if begin < end and rest == asked[begin:] else ""
 
 
 def _with_article(qualifier: str) -> str:

@@ -11,7 +11,6 @@ from .evidence import Models
 from .grammar import candidate_spans
 from .prompt import Prompt, PromptPassage
 from .titles import name_of, topic_nouns
-from .wordings import well_formed
 
 _MOST = 8
 _MOST_TOLD = re.compile(r"\bAt most (\d+)\b")
@@ -22,6 +21,13 @@ _POINTS = re.compile(
     r"\b(?:it|its|this|these|those|he|him|his|she|her|they|them|their|here|above|the (?:passage|text|article))\b"
 )
 _PRONOUN = re.compile(r"\b(?:it|this)\b(?= (?:[a-z]+|\?)|\?)")
+_OPENS = re.compile(
+    r"(?:(?:in|on|at|for|to|from|by|of|with|during) )?(?:who|whom|whose|what|which|when|where|why|how|"
+    r"is|are|was|were|do|does|did|has|have|had|can|could|will|would|name)\b",
+    re.IGNORECASE,
+)
+_LONGEST = 30  # words
+_TWICE = re.compile(r"\b(\w+(?: \w+)*),? \1\b", re.IGNORECASE)
 
 
 def detect_answers(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -54,8 +60,26 @@ def written_questions(passage: PromptPassage, spans: Sequence[str], writer: Writ
     return {
         span: one
         for span, one in written.items()
-        if one.score >= _SURE and well_formed(one.question, span, passage.title) and _named(one.question)
+        if one.score >= _SURE and _well_formed(one.question, span, passage.title) and _named(one.question)
     }
+
+
+def _well_formed(written: str, answer: str, title: str = "") -> bool:
+    """Return whether a text is a question of usual length, without stutter, that does not tell its answer.
+
+    What stands twice in the title is no stutter but a name.
+
+    >>> _well_formed("Who built the bridge?", "1894"), _well_formed("The bridge built by?", "1894")
+    (True, False)
+    >>> [_well_formed("When did Duran Duran split?", "1985", title) for title in ("", "Duran Duran")]
+    [False, True]
+    """
+    return (
+        bool(_OPENS.match(written))
+        and len(written.split()) <= _LONGEST
+        and not holds(written, answer)
+        and all(found[0] in title for found in _TWICE.finditer(written))
+    )
 
 
 def _named(question: str) -> bool:

@@ -1,16 +1,15 @@
 """The readings of a question that passages answer: all of several passages, that of one, and the likeliest."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from polyqa.replies import is_null, parse_interpretations
+from polyqa.replies import parse_interpretations
 
 from .clauses import Clauses
-from .demos import best_cut, scored_demos
 from .evidence import Evidence, Models, distinct, gather, telling
-from .obeying import DOUBTS, as_asked, in_order, worded
-from .prompt import Prompt, evidence_in
+from .obeying import DOUBTS, as_asked, worded
+from .prompt import Prompt
 from .titles import are_namesakes
 from .wordings import phrase, readings_of
 
@@ -56,7 +55,7 @@ def extract_interpretations(prompt: Prompt, models: Models) -> dict[str, object]
                 "answer": shortened(evidence.answer, longest),
                 "pid": str(evidence.passage.number),
             }
-            for evidence, question in phrase(prompt.question, chosen, models, named=clauses.named)
+            for evidence, question in phrase(prompt.question, chosen)
         ]
     }
 
@@ -65,7 +64,7 @@ def supported(question: str, found: Sequence[Evidence], clauses: Clauses = Claus
     """Return the evidence that is shown, best supported first, one for each distinct answer.
 
     The best is shown whatever its support is, unless there is next to none: it is the likeliest meaning. Any other
-    needs support of its own. How much, how many and in which order the clauses may change.
+    needs support of its own. How much, and how many, the clauses may change.
     """
     answers = distinct(telling(question, found), apart=question)
     if not answers or answers[0].support < _LEAST_SUPPORT:
@@ -76,8 +75,7 @@ def supported(question: str, found: Sequence[Evidence], clauses: Clauses = Claus
         lacking = clauses.least is not None and len(chosen) < clauses.least
         if lacking or answer.support >= max(bar.beside, bar.share * answers[0].support):
             chosen.append(answer)
-    most = _MOST if clauses.most is None else clauses.most
-    return in_order(chosen, clauses)[:most]
+    return chosen[: _MOST if clauses.most is None else clauses.most]
 
 
 def _longest_answer(prompt: Prompt) -> int:
@@ -112,27 +110,12 @@ def shortened(answer: str, longest: int) -> str:
 
 
 def interpret_passage(prompt: Prompt, models: Models) -> dict[str, object]:
-    """Fill ``interpretation`` and ``short_answer``: the passage's best span, or null below the threshold.
-
-    Demos that abstain or do not move the threshold: of all that separate them with the fewest errors, the
-    one nearest to the default is taken.
-    """
-
-    def best(inputs: Mapping[str, str]) -> Evidence | None:
-        passages = evidence_in(inputs.get("passage", ""))
-        return next(iter(telling(inputs["question"], gather(inputs["question"], passages, models))), None)
-
-    def support(inputs: Mapping[str, str]) -> float:
-        found = best(inputs)
-        return found.support if found else 0.0
-
-    found = best(prompt.inputs)
-    demos = scored_demos(prompt, ("question", "passage"), "interpretation", support, is_null) if found else []
-    threshold = best_cut([(score, not abstains) for score, abstains in demos], _ANSWERS)
-    if found is None or found.support < threshold * _STRICTER[prompt.clauses.certainty]:
+    """Fill ``interpretation`` and ``short_answer``: the passage's best span, or null below the threshold."""
+    found = telling(prompt.question, gather(prompt.question, prompt.passages("passage"), models))
+    if not found or found[0].support < _ANSWERS * _STRICTER[prompt.clauses.certainty]:
         return {"interpretation": NULL, "short_answer": NULL}
-    reading = next(iter(readings_of(prompt.question, found)), prompt.question)
-    return {"interpretation": reading, "short_answer": as_asked(prompt.question, found, prompt.clauses)}
+    reading = next(iter(readings_of(prompt.question, found[0])), prompt.question)
+    return {"interpretation": reading, "short_answer": as_asked(prompt.question, found[0].answer, prompt.clauses)}
 
 
 def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:

@@ -2,14 +2,13 @@
 
 from dataclasses import replace
 
-from polyqa.base.values import Interpretation, Support
+from polyqa.base.values import Support
 from polyqa.metrics.text import content_words, holds, sentences
-from polyqa.replies import parse_interpretations, parse_yes_no
+from polyqa.replies import parse_interpretations
 
-from .demos import best_cut, scored_demos, support_in
 from .evidence import Models, best_support
 from .long_answers import tell, tidy
-from .prompt import Demo, Prompt
+from .prompt import Prompt
 from .readings import extract_interpretations
 from .titles import settle
 
@@ -28,17 +27,16 @@ def decide_retrieval(prompt: Prompt, models: Models) -> dict[str, object]:
 def draft_segment(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``relevant``, ``readings`` and ``segment``.
 
-    The passage is relevant if its best answer is supported well enough; demos move that threshold. Its
-    readings are extracted as from several passages, and the segment is the sentences that hold their
-    answers.
+    The passage is relevant if its best answer is supported well enough. Its readings are extracted as from several
+    passages, and the segment is the sentences that hold their answers.
     """
-    support = support_in("passage", models)
-    demos = scored_demos(prompt, ("question", "passage"), "relevant", support, parse_yes_no)
-    threshold = best_cut([(score, verdict == "Yes") for score, verdict in demos], _RELEVANT)
-    passages = [tidy(passage) for passage in prompt.passages("passage")]
-    if not passages or support(prompt.inputs) < threshold:
+    shown = prompt.passages("passage")
+    if best_support(prompt.question, shown, models) < _RELEVANT:
         return {"relevant": "No", "readings": [], "segment": "None"}
-    readings = _readings(prompt, models)
+    passages = list(map(tidy, shown))
+    inputs = {"question": prompt.question, "passages": prompt.inputs["passage"]}
+    found = extract_interpretations(replace(prompt, inputs=inputs), models)
+    readings = parse_interpretations(found["interpretations"])
     if len(readings) == 1:
         # Extraction leaves a lone reading as it was asked; here other passages answer others.
         settled = settle(prompt.question, passages[0].title) or prompt.question
@@ -49,17 +47,6 @@ def draft_segment(prompt: Prompt, models: Models) -> dict[str, object]:
         "readings": [{"question": one.question, "answer": one.answer} for one in readings],
         "segment": " ".join(sentences_told) or "None",
     }
-
-
-def _readings(prompt: Prompt, models: Models) -> list[Interpretation]:
-    demos = tuple(
-        Demo(demo.inputs, {"interpretations": demo.outputs["readings"]})
-        for demo in prompt.demos
-        if "readings" in demo.outputs
-    )
-    inputs = {"question": prompt.question, "passages": prompt.inputs["passage"]}
-    found = extract_interpretations(replace(prompt, inputs=inputs, demos=demos), models)
-    return parse_interpretations(found["interpretations"])
 
 
 def critique_segment(prompt: Prompt, models: Models) -> dict[str, object]:

@@ -39,8 +39,7 @@ def settle(question: str, title: str) -> str | None:
     ``When did Titanic come out?`` with ``Titanic (1953 film)`` becomes ``When did the 1953 film
     Titanic come out?``; where that would not read well the qualifier follows the name in brackets. If
     the title has no qualifier, its whole name takes the place of the words that the question shares
-    with it. Where these are only a part of a name in the question (the *Lake Placid* Olympics), no more than the year
-    that the title begins with is put before it.
+    with it, unless these are only a part of a name in the question (the *Lake Placid* Olympics).
 
     Returns
     -------
@@ -56,8 +55,6 @@ def settle(question: str, title: str) -> str | None:
     if mention is None or _other_figure(body, mention, name):
         return None
     first, last = mention
-    if qualifier and _contradicts(qualifier, question):
-        return None
     if qualifier and not set(map(_stem, content_words(qualifier))) <= known:
         return " ".join(_qualified(body, first, last, qualifier)) + "?"
     if not set(map(_stem, _name_words(name))) - {_stem(word.lower()) for word in words(question)}:
@@ -65,10 +62,8 @@ def settle(question: str, title: str) -> str | None:
     mentioned = re.escape(_POSSESSIVE.sub("", " ".join(body[first : last + 1])))
     if re.search(rf"\b[a-z]+ (?:about|at|for|in|of|on|to) (?:the )?(?i:{mentioned})\b", name):
         return None  # "Report: renovation of the Mill" is no Mill
-    larger = _larger_name(body, first, last)
-    if larger is not None:
-        year = re.match(r"\d{4}\b", name)
-        return " ".join([*body[:larger], year[0], *body[larger:]]) + "?" if year and year[0] not in known else None
+    if _in_larger_name(body, first, last):
+        return None
     possessive = _POSSESSIVE.search(body[last])
     if first and name.startswith("The ") and body[first - 1].lower() == "the":
         first -= 1
@@ -79,15 +74,6 @@ def settle(question: str, title: str) -> str | None:
 def _name_words(name: str) -> list[str]:
     """Return the words that carry a name: "Pope John Paul I" has one more than "Pope John Paul"."""
     return [word.lower() for word in words(name) if word.lower() not in STOPWORDS or word == "I"]
-
-
-def _contradicts(qualifier: str, question: str) -> bool:
-    """Return whether a question has the qualifier's words with another figure: "4th generation", "season 7"."""
-    own, asked = content_words(qualifier), content_words(question)
-    figures = {word for word in own if any(map(str.isdigit, word))}
-    kinds = set(own) - figures
-    others = {word for word in asked if any(map(str.isdigit, word))} - figures
-    return bool(figures and kinds and others) and kinds <= set(asked) and not figures & set(asked)
 
 
 def _part_meant(body: list[str], title: str) -> str:
@@ -174,13 +160,11 @@ def names(question: str, title: str) -> bool:
     return mention is not None and any(word[:1].isupper() for word in body[mention[0] : mention[1] + 1])
 
 
-def _larger_name(body: list[str], first: int, last: int) -> int | None:
-    """Return where the name begins of which a mention is only a part; ``None`` if it is a whole one."""
-    start = first
-    while start > 1 and body[start - 1][:1].isupper() and not _POSSESSIVE.search(body[start - 1]):
-        start -= 1
+def _in_larger_name(body: list[str], first: int, last: int) -> bool:
+    """Return whether a mention is only a part of a name."""
+    begins = first > 1 and body[first - 1][:1].isupper() and not _POSSESSIVE.search(body[first - 1])
     goes_on = last + 1 < len(body) and body[last][:1].isupper() and body[last + 1][:1].isupper()
-    return start if start < first or (goes_on and not _POSSESSIVE.search(body[last])) else None
+    return begins or (goes_on and not _POSSESSIVE.search(body[last]))
 
 
 def _bare(word: str) -> str:

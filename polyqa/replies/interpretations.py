@@ -26,10 +26,6 @@ QUESTION_KEYS = ("disambiguated_question", "interpretation", "question", "readin
 ANSWER_KEYS = ("short_answer", "answer", "da")
 _PID_KEYS = ("pid", "passage", "source")
 _BAR = re.compile(r"\s+\|\s+")
-_ASKED_BAR = re.compile(r"(?:(?<=\?)|(?<=\?[\"”*_])|(?<=\?\*\*))\s+\|\s+")  # before it there may be another
-_COLUMN = re.compile(r"(?P<answer>.*\S)\s*\|\s*\[?(?:passage )?(?P<cited>\d{1,2})?\]?\s*", re.I)
-"""An answer with a column of its own for what it cites, or with the bar that ends a row."""
-_NUMBERED = re.compile(r"\A(?:\d{1,2}\.\s+)+")
 _CITED = r"(?:passages?|sources?)\s*#?"
 _NUMBERS = r"\d{1,3}(?:\s*(?:,|;|&|and)\s*\d{1,3})*\s*"
 _CITATION = re.compile(rf"\s?(?:\[\s*(?:{_CITED})?{_NUMBERS}\]|\(\s*(?:see )?{_CITED}{_NUMBERS}\))", re.I)
@@ -137,7 +133,7 @@ def _of_text(text: str) -> list[Interpretation]:
         found = json_in(text)
         if found is None and not is_null(text):
             tags = [tag for line in text.splitlines() if (tag := _TAG.match(line))]
-            asked = any(tag["question"] and not _ASKED_BAR.search(tag["text"]) for tag in tags)
+            asked = any(tag["question"] and not _BAR.search(tag["text"]) for tag in tags)
             return _tagged(tags) if asked and any(tag["answer"] for tag in tags) else _rows(text)
     except ValueError as error:
         raise ValueError(f"no interpretation found in: {shown(text)}: {error}") from None
@@ -147,28 +143,19 @@ def _of_text(text: str) -> list[Interpretation]:
 def _rows(text: str) -> list[Interpretation]:
     rows: list[tuple[str, str]] = []
     for line in text.splitlines():
-        question, *answers = (_ASKED_BAR if _ASKED_BAR.search(line) else _BAR).split(line)
+        question, *answers = _BAR.split(line)
         asks = bool(answers) and answers[0].endswith("?") and not question.endswith("?")
         if len(answers) > 1 or line.lstrip().startswith("|") or asks:
             raise ValueError(f"which part of {line!r:.80} is the answer?")
         if answers:
             tag = _TAG.match(question)
-            question = tag["text"] if tag and tag["question"] else _NUMBERED.sub("", without_bullet(question))
-            rows.append((question, _without_column(answers[0])))
+            question = tag["text"] if tag and tag["question"] else without_bullet(question)
+            rows.append((question, answers[0]))
         elif is_item(line) and not is_rule(line):
             raise ValueError(f"no answer in {line!r:.80}")
     if not rows:
         raise ValueError("no row has an answer")
-    if len(rows) > 1 and all(answer.startswith(f"{number}. ") for number, (_, answer) in enumerate(rows, 1)):
-        rows = [(question, _NUMBERED.sub("", answer)) for question, answer in rows]
     return list(filter(None, (_reading(question, answer) for question, answer in rows)))
-
-
-def _without_column(answer: str) -> str:
-    found = _COLUMN.fullmatch(answer)
-    if found is None:
-        return answer
-    return f"{found['answer']} [{found['cited']}]" if found["cited"] else found["answer"]
 
 
 def _tagged(tags: list[re.Match[str]]) -> list[Interpretation]:

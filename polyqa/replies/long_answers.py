@@ -1,7 +1,6 @@
 """The long answer: plain text, without what language models put around it."""
 
 import re
-from itertools import pairwise
 
 from .nothing import is_bare_null, looks_like_refusal
 from .text import out_of_brackets, shown, strip_dress, told, without_fence, without_lead, without_thoughts
@@ -16,15 +15,7 @@ _AROUND = re.compile(  # "Here is the answer:", "I hope this helps!"
     r"|\n[\s(*_-]*(?:note\W*:|i hope th|let me know\b)[^\n]*\Z",
     re.I,
 )
-# Small models say why an answer is right, or go on with the fields of the prompt.
-_WHY = re.compile(
-    r"\s*\n[^\w\n]*(?:(?P<explanation>explanations?[*_]*(?::|\s*$))"
-    r"|(?P<field>(?:passages?|question|interpretations?) \((?![^()\n]*\)[:,]? \w))"  # "Passages (film) is" is none
-    r"|(?:this|the other|other|these) (?:interpretation|reading|answer|option)s?\b[^\n]{0,60}?"
-    r"\b(?:(?P<wrong>incorrect)|correct|cover(?:s|ed)?|supported|based on)\b)",
-    re.I | re.M,
-)
-_PART = re.compile(rf"\A|(?<![\s:])(?=\s*?\n[^\S\n]*\n)|(?<!\s)(?={_WHY.pattern})|\Z", re.I | re.M)
+# So a small model says why its answer is right.
 _EVIDENT = re.compile(
     r"\s*\bThis (?:(?:reading|interpretation|answer) )?(?:is|can be) (?:also )?"
     r"(?:a fact|evident|clear|supported|determined|seen|correct|based)\b[^\n]{0,40}?\bpassages?\b[^\n]*"
@@ -39,11 +30,8 @@ _CITED = re.compile(
     r"(?:[)\]]|(?=[.,;]))",
     re.I,
 )
-_MARK = re.compile(r"\[\d+\]")
-_LINE_START = re.compile(r"^[^\w\[]*(?:\d+[.)] )?|(?<=[.!?:])[^\w\n\[]+", re.M)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _MOST_TOLD = 3  # times that a sentence stands in an answer that is no loop
-_ROUND = re.compile(rf"(\b[^\W\d][^.!?\n]{{7,80}}?)\1{{{_MOST_TOLD},}}([^.!?\n]*)")
 # A sentence says that something is missing (the first), and from where or what for (the second).
 _LACK = re.compile(
     r"\b(?:not|cannot|\w{1,9}n['’]t|no|none|nothing|neither|never|lacks?|lacking|fails?|insufficient|unable|unclear|"
@@ -53,7 +41,6 @@ _LACK = re.compile(
 _SOURCES = (
     r"(?:passages?|texts?|contexts?|documents?|sources?|excerpts?|snippets?|interpretations?|information|questions?)"
 )
-_NAMED = re.compile(rf"\b{_SOURCES} \[\d+\](?:(?:,|,? and) \[\d+\])*", re.I)
 _TELLING = re.compile(
     rf"\b(?:{_SOURCES}|answer\w*|determin\w+|find|found|say\w*|said|tell\w*|told|identif\w+|establish\w*|infer\w*|"
     r"confirm\w*|provide\w*|give\w*|see|know\w*|mention\w*|specif\w+|access)\b",
@@ -77,7 +64,7 @@ def clean_answer(text: str) -> str:
 
     >>> clean_answer('<think>Which film?</think>**Answer**: "It came out in 1997."')
     'It came out in 1997.'
-    >>> clean_answer("answer (It came out in 1997.)\n\nExplanation: This reading is correct because passage 2 says so.")
+    >>> clean_answer("answer (It came out in 1997.) This is clear from passage 2.")
     'It came out in 1997.'
 
     Raises
@@ -97,32 +84,8 @@ def clean_answer(text: str) -> str:
 def _without_why(text: str) -> str:
     """Return an answer without the brackets of its field, and without what says only why it is right."""
     text = out_of_brackets(text, "answer", "the long-form answer")
-    shorter = _EVIDENT.sub("", _without_reasons(text)).strip()
+    shorter = _EVIDENT.sub("", text).strip()
     return _AS_TOLD.sub("", shorter) if shorter else text
-
-
-def _without_reasons(text: str) -> str:
-    """Return an answer without the paragraphs that say why it is right, but with those that tell or cite more.
-
-    An explanation may have several. What a model itself calls incorrect is no part of its answer.
-    """
-    left, explains = "", False
-    for start, end in pairwise(part.start() for part in _PART.finditer(text)):
-        part = text[start:end]
-        why = _WHY.match(part)
-        explains = explains or bool(why and why["explanation"])
-        more = _cites_more(part, left) or (not (why and (why["field"] or why["wrong"])) and _tells_more(part, left))
-        if more or not (why or explains):
-            left += part
-    return left
-
-
-def _cites_more(text: str, before: str) -> bool:
-    return not {*_MARK.findall(_NAMED.sub("", text))} <= {*_MARK.findall(before)}
-
-
-def _tells_more(text: str, before: str) -> bool:
-    return not _facts(_LINE_START.sub(". ", text)) <= _words(before)
 
 
 def _cited(found: re.Match[str]) -> str:
@@ -130,11 +93,10 @@ def _cited(found: re.Match[str]) -> str:
 
 
 def _once(text: str) -> str:
-    """Return an answer that went round and round with each of its sentences, and what it repeats in one, told once.
+    """Return an answer that went round and round with each of its sentences told once.
 
     A few lines that are the same stay, as each may tell another reading.
     """
-    text = _ROUND.sub(_first_time, text)
     sentences = _SENTENCE_END.split(text)
     if max(map(sentences.count, {*sentences}), default=0) <= _MOST_TOLD:
         return text
@@ -145,11 +107,6 @@ def _once(text: str) -> str:
 def _line_once(line: str) -> str:
     sentences = list(dict.fromkeys(_SENTENCE_END.split(line)))
     return " ".join(sentences[:-1] if len(sentences) > 1 and sentences[-1][-1:] not in '.!?]"' else sentences)
-
-
-def _first_time(found: re.Match[str]) -> str:
-    unit, rest = found[1], found[2]
-    return unit.rstrip(" ,") if unit.startswith(rest.strip(" ,")) else unit + rest
 
 
 def tells_nothing(text: str, asked: str = "") -> bool:

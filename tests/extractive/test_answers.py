@@ -69,37 +69,6 @@ def test_a_date_is_told_as_a_whole(date: str) -> None:
     assert whole_answer("When was 3.12.0 released?", text, span("2023", text)) == date
 
 
-@pytest.mark.parametrize(
-    ("question", "text", "whole"),
-    [
-        ("How many consecutive days did it rain?", "It was a 4-day rain.", "4"),
-        ("How many of the days were wet?", "It was a 4-day rain.", "4"),
-        ("How many hours a day is it open?", "It was a 4-day rain.", "4-day"),
-        ("How many feet high is it?", "It is a 4-foot wall.", "4"),
-        ("How many people fit?", "It is a 4-person tent.", "4"),
-        ("How many countries joined?", "It is a 4-country group.", "4"),
-        ("How many children are there?", "There are 4-to-5 children.", "4"),
-    ],
-)
-def test_what_is_counted_has_no_unit_behind_its_number(question: str, text: str, whole: str) -> None:
-    assert whole_answer(question, text, span("4", text)) == whole
-
-
-@pytest.mark.parametrize(
-    ("question", "found", "whole"),
-    [
-        ("How many hours do we work in summer?", "4", "4-day"),
-        ("How many hours do we work?", "32", "32"),
-        ("How many days do we work?", "4", "4"),
-        ("How many weeks are left?", "six", "six"),
-        ("When do we work?", "4", "4"),
-    ],
-)
-def test_a_number_keeps_its_unit_unless_that_is_what_is_counted(question: str, found: str, whole: str) -> None:
-    text = "We work 32-hour weeks, and 4-day weeks in summer, of which six-odd are left."
-    assert whole_answer(question, text, span(found, text)) == whole
-
-
 ROWS = "name: Bell; price: 9 euros; made: 2015-06-01. name: Rain gauge; kind: gauge; price: 78 euros; made: 2020-02-28."
 
 
@@ -112,6 +81,7 @@ ROWS = "name: Bell; price: 9 euros; made: 2015-06-01. name: Rain gauge; kind: ga
         ("When was the rain gauge made?", ROWS, "price: 78 euros; made: 2020-02-28", "2020-02-28"),
         ("What price has the rain gauge?", ROWS, "78 euros", "78 euros"),
         ("Who sold it?", "It was made by Kim; Lee sold it.", "Kim; Lee", "Kim; Lee"),
+        ("Who leads it?", "Present: K. Dahl. It is led by L. Osei; its budget rose.", "L. Osei", "L. Osei"),
     ],
 )
 def test_an_answer_is_in_one_sentence_or_value(question: str, text: str, found: str, inside: str) -> None:

@@ -33,24 +33,13 @@ HEARD: Mapping[str, dict[str, Any]] = {
     "Only include an interpretation if the evidence is strong.": {"certainty": "certain"},
     "If a reading is only weakly supported, include it anyway.": {"certainty": "possible"},
     "List all plausible interpretations, even unlikely ones.": {"certainty": "possible"},
-    "Start with the most recent.": {"order": "newest"},
-    "Put the latest year first.": {"order": "newest"},
-    "List them chronologically, oldest first.": {"order": "oldest"},
     "The long answer should have about 60 words.": {"words": 60},
     "Use no more than fifty words.": {"words": 50},
-    "Answer in two sentences.": {"sentences": 2},
     "Quote the passage verbatim.": {"manner": "quote"},
     "Simply state each question and its answer.": {"manner": "state"},
-    "Give complete dates with day and month.": {"dates": "full"},
-    "Years are enough for dates: give only the year.": {"dates": "year"},
-    "Keep the short answers very short.": {"brief": True},
-    "Give just the name, no descriptions or job titles.": {"brief": True},
-    "Use the full names of people.": {"full_names": True},
-    "Make every reading say what sets it apart from the others.": {"named": True},
+    "Years are enough for dates: give only the year.": {"years": True},
     "If in doubt, say No.": {"doubt": "no"},
     "When you are unsure, answer Yes.": {"doubt": "yes"},
-    "Trust passages whose titles match the question.": {"titles": True},
-    "Focus on passages whose title is about the subject of the question.": {"titles": True},
     "If two passages agree on an answer, rank it higher.": {"agreed": True},
     "Answers found in more than one passage are better.": {"agreed": True},
 }
@@ -70,6 +59,11 @@ NO_CLAUSES = (
     "Do not give only one reading.",
     "The user may be a student.",
     "The newest one counts as any other.",
+    "Give the newest reading first.",
+    "Answer in at most 3 sentences.",
+    "Give full dates, with day and month.",
+    "Keep each short answer as short as possible: the bare name or figure, without roles or descriptions.",
+    "Prefer passages whose title matches the question.",
     "Call a question ambiguous only if two readings have different answers.",
 )
 
@@ -106,7 +100,9 @@ def test_each_clause_knows_its_own_wordings(clause: Any, engine: ExtractiveEngin
 
 
 KNOWN = [(task, one) for task, clauses in LIBRARY.items() if task in TASKS and TASKS[task].obeys for one in clauses]
-FOR_LANGUAGE_MODELS = {"search-words"}
+FOR_LANGUAGE_MODELS = {
+    *("search-words", "newest-first", "oldest-first", "full-dates", "brief", "full-names", "distinguish", "titles")
+}
 
 
 @pytest.mark.parametrize(("task", "one"), KNOWN, ids=lambda value: getattr(value, "name", value.__class__.__name__))
@@ -145,52 +141,21 @@ def test_at_least_as_many_as_the_passages_hold() -> None:
     assert len(answers("Give at least four readings.")) >= len(answers())
 
 
-def test_the_order_of_readings() -> None:
-    oldest, newest = (answers(f"Give the {first} reading first.") for first in ("oldest", "newest"))
-    assert oldest == newest[::-1]
-    assert all(year in one for year, one in zip(("1961", "1972", "2002"), oldest, strict=True))
-    assert answers("Give only one reading. Give the newest reading first.") == newest[:1]
-
-
 def test_dates() -> None:
     passages = ["Old Hall | Old Hall was opened on 4 May 1901 by the king."]
     asked = {"passages": passages, "question": "When was Old Hall opened?"}
     assert answers("Give only the year of a date.", **asked) == ["1901"]
-    assert answers("Give full dates, with day and month.", **asked) == ["4 May 1901"]
-
-
-def test_bare_and_full_names() -> None:
-    passages = ["Old Hall | Robert Mills was an architect. Old Hall was designed by the architect Mills in 1901."]
-    asked = {"passages": passages, "question": "Who designed Old Hall?"}
-    (brief,) = answers("Keep each short answer as short as possible.", **asked)
-    assert brief == "Mills"
-    (full,) = answers("Keep short answers as short as possible. Give the full name of a person.", **asked)
-    assert full == "Robert Mills"
-
-
-def test_a_name_that_says_a_word_twice_stays_whole() -> None:
-    passages = ["Duran Duran | The album Rio was made by Duran Duran in 1982."]
-    asked = {"passages": passages, "question": "Who made the album Rio?"}
-    assert answers("Keep each short answer as short as possible.", **asked) == ["Duran Duran"]
 
 
 def test_the_long_answer() -> None:
     short, long = (clarified(f"Write about {words} words.").answer for words in (40, 130))
     assert len(short.split()) < len(long.split())
-    assert len(clarified("Answer in one sentence.").answer) < len(clarified().answer)
     quoted = clarified("Quote the passages word for word.").answer
     sentences = quoted.split("“")[1:]
     assert sentences
     assert all(any(one.partition("”")[0] in passage for passage in PASSAGES) for one in sentences)
     stated = clarified("State each reading with its answer and nothing else.")
     assert all(f"? {one.answer.rstrip('.')}." in stated.answer for one in stated.interpretations)
-
-
-def test_a_lone_reading_is_named_if_that_is_asked_for() -> None:
-    passages = PASSAGES[2:3]
-    plain, named = (clarified(clause, passages=passages) for clause in ("", "Name what distinguishes each reading."))
-    assert plain.interpretations[0].question == QUESTION
-    assert named.interpretations[0].question != QUESTION
 
 
 def test_what_several_passages_say_counts_for_more(engine: ExtractiveEngine) -> None:

@@ -1,6 +1,6 @@
 import dspy
 import pytest
-from solaris import FILM, LINER, NOVEL, QUESTION, REMAKE, predict
+from solaris import FILM, LINER, REMAKE, predict
 
 from polyqa.base.values import Support
 from polyqa.signatures import CritiqueSegment, DecideRetrieval, DraftSegment
@@ -27,24 +27,6 @@ def test_a_segment_states_what_its_passage_answers() -> None:
 def test_a_passage_about_something_else_gives_no_segment(passage: str) -> None:
     drafted = draft(passage, question="What is the boiling point of tungsten?")
     assert (drafted.relevant, drafted.readings, drafted.segment) == ("No", [], "None")
-
-
-def test_demos_move_what_is_relevant_and_how_long_answers_are() -> None:
-    refusing = [
-        dspy.Example(question=QUESTION, passage=one, relevant="No", readings=[], segment="None")
-        for one in (NOVEL, FILM, REMAKE)
-    ]
-    assert draft(REMAKE, demos=refusing).relevant == "No"
-    short = [
-        dspy.Example(
-            question="Who wrote Dune?",
-            passage="Dune | Frank Herbert wrote Dune.",
-            relevant="Yes",
-            readings=[{"question": "Who wrote the novel Dune?", "answer": "Frank Herbert"}],
-            segment="Frank Herbert wrote Dune.",
-        )
-    ]
-    assert all(len(reading.answer.split()) <= 3 for reading in draft(FILM, demos=short).readings)
 
 
 def critique(segment: str) -> tuple[Support, int]:

@@ -31,7 +31,6 @@ WORDS = st.lists(
         ("When did Batman come out?", "Batman Returns", "When did Batman Returns come out?"),
         ("When did Pope John Paul die?", "Pope John Paul I", "When did Pope John Paul I die?"),
         ("Who owns the Ritz?", "The Ritz Hotel", "Who owns The Ritz Hotel?"),
-        ("Who won season 7 of Idol?", "Idol (season 5)", None),
         ("Who won season 7 of Idol?", "Idol (U.S. season 7)", "Who won season 7 of Idol (U.S. season 7)?"),
         ("When did Batman's wife die?", "Batman Forever", "When did Batman Forever's wife die?"),
         (
@@ -43,7 +42,7 @@ WORDS = st.lists(
         (
             "Who won the hockey at the Lake Placid Olympics?",
             "1932 Winter Olympics",
-            "Who won the hockey at the 1932 Lake Placid Olympics?",
+            None,
         ),
         ("Where was the meeting held?", "News › The spring meeting", "Where was the spring meeting held?"),
         ("When was Falcon released?", "Falcon handbook › Falcon 2", "When was Falcon 2 released?"),

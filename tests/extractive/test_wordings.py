@@ -1,15 +1,11 @@
-"""How readings are asked. What the writer writes is checked before it is shown."""
-
-import dataclasses
-from typing import Any
+"""How readings are asked."""
 
 import pytest
-from scripted_writer import ScriptedWriter
 
-from polyqa.extractive.evidence import Evidence, Models
+from polyqa.extractive.evidence import Evidence
 from polyqa.extractive.prompt import PromptPassage
-from polyqa.extractive.wordings import is_fit, phrase, readings_of, wordings, written_for
-from polyqa.models import Encoder, Reader, Span
+from polyqa.extractive.wordings import phrase, readings_of
+from polyqa.models import Span
 
 QUESTION = "When did Marrow come out?"
 FILM = PromptPassage(1, "Marrow (1953 film)", "Marrow is a film by Orla Venn. It was first shown on 4 May 1953.")
@@ -22,58 +18,28 @@ def evidence(passage: PromptPassage, answer: str) -> Evidence:
     return Evidence(passage, span, answer, 0.5)
 
 
-def writer(*written: str) -> Any:
-    """A writer that writes what it is given, and finds all natural but what has "Tarnville" in it."""
-    questions = iter(written)
-    return ScriptedWriter(lambda task: next(questions), lambda task, text: -3.0 if "Tarnville" in text else -0.1)
-
-
-def models(*written: str) -> Models:
-    return Models(Encoder(), Reader(), writer(*written))
-
-
 FOUND = [evidence(FILM, "4 May 1953"), evidence(SONG, "9 June 1971")]
 
 
 def test_a_lone_reading_keeps_the_question() -> None:
-    assert phrase(QUESTION, FOUND[:1], models()) == [(FOUND[0], QUESTION)]
-    assert phrase(QUESTION, [], models()) == []
+    assert phrase(QUESTION, FOUND[:1]) == [(FOUND[0], QUESTION)]
+    assert phrase(QUESTION, []) == []
 
 
-def test_a_title_says_what_is_meant_else_the_writer_does() -> None:
-    told = phrase(QUESTION, FOUND, models("When did the song Marrow come out as a single?"))
-    assert [text for _, text in told] == [
+def test_a_title_says_what_is_meant_in_the_place_of_the_name_or_behind_the_question() -> None:
+    assert [text for _, text in phrase(QUESTION, FOUND)] == [
         "When did the 1953 film Marrow come out?",
-        "When did the song Marrow come out as a single?",
+        "When did Marrow come out (Songs of Tarnville)?",
     ]
+    assert [text for _, text in phrase(QUESTION, FOUND[::-1])] == [QUESTION, "When did the 1953 film Marrow come out?"]
 
 
-def test_what_nothing_else_tells_from_another_is_named_by_its_title_or_as_it_was_asked() -> None:
-    text = "It came out on 9 June 1971."
-    titled, untitled = (evidence(PromptPassage(3, title, text), "9 June 1971") for title in ("Tarnville", ""))
-    assert [asked for _, asked in phrase(QUESTION, [FOUND[0], titled, untitled], models("", "", ""))] == [
-        "When did the 1953 film Marrow come out?",
-        "When did Marrow come out (Tarnville)?",
-        QUESTION,
-    ]
-
-
-def test_what_the_writer_holds_to_be_unnatural_is_left_out() -> None:
-    text = "The ferry was sold in Tarnville by Orla Venn. It was sold in Marrow by Piet Holm."
-    ferry = PromptPassage(1, "Boats", text)
-    found = [evidence(ferry, "Orla Venn"), evidence(ferry, "Piet Holm")]
-    told = phrase("Who sold the ferry?", found, models("", ""))
-    assert [text for _, text in told] == ["Who sold the ferry?", "Who sold the ferry in Marrow?"]
-
-
-def test_of_natural_wordings_the_likeliest_is_taken() -> None:
-    choosy: Any = ScriptedWriter(
-        lambda task: "When did the song Marrow come out?", lambda task, text: -0.9 if "song" in text else -0.2
-    )
-    song = evidence(dataclasses.replace(SONG, text="It came out in Tarnville on 9 June 1971."), "9 June 1971")
-    made = Models(Encoder(), Reader(), choosy)
-    ((best, *_),) = wordings("When did marrow come out?", [song], made)
-    assert best == "When did marrow come out in Tarnville?"
+def test_of_one_passage_readings_are_told_apart_by_a_place_beside_the_answer_or_not_at_all() -> None:
+    text = "The ferry was sold in Tarnville by Orla Venn. It was sold in Marrow by Piet Holm. It was sold by Ida Berg."
+    ferry = PromptPassage(1, "Ferry", text)
+    found = [evidence(ferry, name) for name in ("Orla Venn", "Piet Holm", "Ida Berg")]
+    asked = "Who sold the ferry?"
+    assert [told for _, told in phrase(asked, found)] == [asked, "Who sold the ferry in Marrow?", asked]
 
 
 def test_sections_of_one_name_are_told_apart_by_where_they_stand() -> None:
@@ -81,14 +47,18 @@ def test_sections_of_one_name_are_told_apart_by_where_they_stand() -> None:
     titles = ["Old Wing › Blue Room", "New Wing › Blue Room", "Old Wing › Red Room"]
     found = [evidence(PromptPassage(at, title, text), "12") for at, title in enumerate(titles, 1)]
     asked = "How many people does the Blue Room seat?"
-    told = [text for _, text in phrase(asked, found[:2], models("", ""))]
+    told = [text for _, text in phrase(asked, found[:2])]
     assert told == [f"{asked[:-1]} (Old Wing)?", f"{asked[:-1]} (New Wing)?"]
-    assert f"{asked[:-1]} (Old Wing)?" not in [text for _, text in phrase(asked, found[::2], models("", ""))]
+    assert f"{asked[:-1]} (Old Wing)?" not in [text for _, text in phrase(asked, found[::2])]
 
 
-def test_a_written_question_is_shown_only_if_it_leads_to_the_same_answer() -> None:
-    wrong = "Who released the song Marrow as a single?"
-    assert written_for("Who released Marrow?", [evidence(SONG, "9 June 1971")], writer(wrong), Reader()) == [None]
+def test_namesakes_in_one_document_are_told_apart_by_their_names() -> None:
+    titles = ["Fleet › Aurora (car ferry)", "Fleet › Aurora (pilot boat)"]
+    found = [evidence(PromptPassage(at, title, "She was built in 1998."), "1998") for at, title in enumerate(titles, 1)]
+    assert [text for _, text in phrase("When was the Aurora built?", found)] == [
+        "When was the Aurora (car ferry) built?",
+        "When was the Aurora (pilot boat) built?",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -107,24 +77,3 @@ def test_a_detail_is_a_whole_phrase(text: str, answer: str, wordings: list[str])
 def test_a_time_tells_no_times_apart() -> None:
     found = evidence(PromptPassage(1, "", "In Tarnville it left on 4 May 1911, and in 1923 in Marrow."), "4 May 1911")
     assert readings_of("When did it leave?", found) == ["When did it leave in Marrow?"]
-
-
-@pytest.mark.parametrize(
-    ("written", "fit"),
-    [
-        ("When did the song Marrow come out?", True),
-        ("In what year did the song Marrow come out?", True),
-        ("When did Marrow come out?", False),
-        ("When did the song Marrow come out on 9 June 1971?", False),
-        ("The song Marrow did come out when?", False),
-        ("When did the song the song Marrow come out?", False),
-        ("When did the ferry leave?", False),
-        ("When did Marrow come out as the song Marrow?", False),
-        ("When did the song Marrow appear?", False),
-        ("When did the song Marrow, Marrow come out?", False),
-        ("When did the song Marrow come out" + " again" * 30 + "?", False),
-        ("", False),
-    ],
-)
-def test_what_is_fit_to_be_shown(written: str, fit: bool) -> None:
-    assert is_fit(written, QUESTION, "9 June 1971") is fit

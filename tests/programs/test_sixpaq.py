@@ -11,7 +11,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import BiEncoderReranker, ColBERTIndex, FusedRetriever
 from polyqa.extractive.choices import select_questions
 from polyqa.extractive.evidence import Models
-from polyqa.extractive.prompt import Demo, Prompt
+from polyqa.extractive.prompt import Prompt
 from polyqa.loading import load
 from polyqa.metrics.gold import Question
 from polyqa.models import Encoder, Reader
@@ -117,9 +117,9 @@ def test_labels_fill_every_predictor(sixpaq: SIXPAQ, training: Callable[[str], l
     assert {one.answer for one in kept} == {"1894", "1935"}
 
 
-def prompt(question: str, candidates: list[str], demos: tuple[Demo, ...] = ()) -> Prompt:
+def prompt(question: str, candidates: list[str]) -> Prompt:
     shown = "\n".join(f"[{n}] «{text}»" for n, text in enumerate(candidates, 1))
-    return Prompt("", ("question", "candidates"), ("kept",), {"question": question, "candidates": shown}, demos)
+    return Prompt("", ("question", "candidates"), ("kept",), {"question": question, "candidates": shown})
 
 
 CANDIDATES = [
@@ -137,9 +137,3 @@ def test_the_engine_keeps_near_questions_of_the_asked_kind_each_answer_once(enco
     assert select_questions(prompt("Who opened Tower Bridge?", CANDIDATES), models) == {"kept": [2]}
     assert select_questions(prompt("How tall is a giraffe?", CANDIDATES), models) == {"kept": []}
     assert select_questions(prompt(QUESTION, []), models) == {"kept": []}
-    # Demos move how near a question must be.
-    shown = "\n".join(f"[{n}] «{text}»" for n, text in enumerate(CANDIDATES, 1))
-    everything = Demo({"question": QUESTION, "candidates": shown}, {"kept": "[1, 2, 3, 4, 5]"})
-    nothing = Demo({"question": QUESTION, "candidates": shown}, {"kept": "[]"})
-    assert select_questions(prompt(QUESTION, CANDIDATES, (everything,)), models) == {"kept": [1, 3, 5]}
-    assert select_questions(prompt(QUESTION, CANDIDATES, (nothing,)), models) == {"kept": []}

@@ -270,15 +270,6 @@ def flat(table: list[tuple[str, Any, list[Any]]]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    ("reply", "pid"),
-    [("1. When was A born? | 1990 | [2]", "2"), ("1. When was A born? | 1990 | 2", "2"), ("1. Who? | 1990 |", None)],
-)
-def test_what_is_cited_may_have_a_column_of_its_own(reply: str, pid: str | None) -> None:
-    (read,) = KINDS["interpretations"].reply(reply)
-    assert (read.answer, read.pid) == ("1990", pid)
-
-
-@pytest.mark.parametrize(
     "reply", ["1. 谁赢了1998年世界杯？\n2. 谁赢了2002年世界杯？", "谁赢了1998年世界杯？\n谁赢了2002年世界杯？"]
 )
 def test_questions_without_spaces_are_questions(reply: str) -> None:
