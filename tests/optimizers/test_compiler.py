@@ -1,14 +1,9 @@
-import json
 import random
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import dspy
-import killed_compiles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -161,23 +156,3 @@ def test_a_folder_of_another_compilation_is_refused(
     ):
         with pytest.raises(polyqa.PolyqaError, match=f"of another compilation: {told}"):
             compiled(program, FEW, **{**few, **change})
-
-
-@pytest.mark.slow
-def test_a_killed_compilation_goes_on_and_ends_alike(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, killed_compiles.__file__, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
-    whole, *killed, last = json.loads(done.stdout)
-    assert len(set(whole["kept"])) == len(whole["kept"]) == 16
-    kept = [id for run in killed for id in run["kept"]]
-    assert 7 <= len(kept) < 16
-    assert last["program"] == whole["program"]
-    # A result that was on the disk when the kill came may not have been told.
-    assert not set(kept) & set(last["kept"])
-    assert 14 <= len({*kept, *last["kept"]}) <= 16

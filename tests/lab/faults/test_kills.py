@@ -3,6 +3,8 @@
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +39,29 @@ def slowly(home: Path, *, draft: bool) -> int:
             time.sleep(0.01)
     place.replace(home / "out")
     return 0
+
+
+# A fork of this process, whose threads earlier tests have started, may wait for ever for a lock of one of them.
+_ATTACK = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from lab.faults.kills import attack
+from lab.faults.subjects import made_commands
+base, commands = made_commands(Path(sys.argv[1]))
+compile = commands["compile"]
+commands["compile"] = replace(compile, line=compile.line.replace("labeled-few-shot", "knn-bootstrap"))
+for name in sys.argv[2:]:
+    _, wrong = attack(base, name, commands[name], count=2, seed=0, full=1)
+    assert not wrong, wrong
+"""
+
+
+@pytest.mark.slow
+def test_commands_that_are_killed_or_whose_disk_is_full_finish_as_undisturbed(tmp_path: Path) -> None:
+    names = ("evaluate", "compile", "adapt", "questions build", "index build --add")
+    done = subprocess.run([sys.executable, "-c", _ATTACK, tmp_path, *names], stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 @pytest.mark.slow
