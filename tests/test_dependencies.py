@@ -1,6 +1,7 @@
 """What is imported is installed: with the mandatory packages, or with an extra that is asked for by name."""
 
 import ast
+import pkgutil
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import polyqa
+import polyqa.metrics
 
 ROOT = Path(polyqa.__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -91,3 +93,17 @@ def test_without_extras_every_other_module_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert [line for line in done.stdout.splitlines() if not NEED_AN_EXTRA.match(line)] == []
+
+
+def test_to_import_metrics_the_search_and_models_loads_no_heavy_package() -> None:
+    names = [info.name for info in pkgutil.iter_modules(polyqa.metrics.__path__, "polyqa.metrics.")]
+    names = [*(name for name in names if name != "polyqa.metrics.modules"), "polyqa.colbert_index", "polyqa.models"]
+    assert len(names) > 20
+    heavy = {"bm25s", "colbert", "datasets", "evaluate", "faiss", "tokenizers", "torch", "transformers"}
+    script = (
+        "import sys, polyqa.metrics\n"
+        "assert 'dspy' not in sys.modules\n"
+        f"for name in {names!r}: __import__(name)\n"
+        f"assert not {heavy!r} & set(sys.modules), {heavy!r} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

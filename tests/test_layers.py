@@ -83,10 +83,3 @@ def test_a_users_own_folders_are_no_matter(tmp_path: Path) -> None:
         (tmp_path / name / "__init__.py").write_text("mine = True\n")
     script = "import metrics, programs, polyqa.metrics.dr, polyqa.programs; assert metrics.mine and programs.mine"
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
-
-
-def test_lazy_names_resolve_and_unknown_ones_do_not() -> None:
-    for name in polyqa.__all__:
-        assert getattr(polyqa, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = polyqa.nothing

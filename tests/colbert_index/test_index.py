@@ -1,7 +1,5 @@
 import copy
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -173,20 +171,6 @@ def test_eight_threads_find_what_one_finds(index: ColBERTIndex) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(search, range(8)))
     assert found == [one] * 8
-
-
-@pytest.mark.parametrize(
-    ("package", "heavy"),
-    [
-        ("colbert_index", {"torch", "colbert", "transformers", "sentence_transformers", "bm25s", "faiss"}),
-        ("models", {"torch", "transformers", "sentence_transformers", "tokenizers"}),
-    ],
-)
-def test_an_import_loads_no_model_library(package: str, heavy: set[str]) -> None:
-    code = f"import sys, polyqa.{package}; print(*sys.modules)"
-    loaded = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
-    assert f"polyqa.{package}" in loaded
-    assert loaded & heavy == set()
 
 
 def test_an_index_shows_what_it_is(index: ColBERTIndex) -> None:

@@ -1,5 +1,4 @@
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-import killed_runs
 import pytest
 from dspy.utils.callback import BaseCallback
 from harness import Told, fields, questions, record, scripted, settings_of
@@ -23,7 +21,6 @@ from polyqa.base.ledger import open_ledger
 from polyqa.base.values import Interpretation, Passage
 from polyqa.base.work import AT_ONCE, Failure
 from polyqa.evaluation.identity import RunIdentity
-from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.progress import showing
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runner import answer_one, run_answers
@@ -199,46 +196,6 @@ def test_the_bar_moves_once_for_every_record(answer: Answer) -> None:
 
 
 # A run that was stopped
-
-
-@pytest.mark.slow
-def test_a_run_killed_again_and_again_ends_as_an_undisturbed_one(tmp_path: Path) -> None:
-    kills = 6
-    done = subprocess.run(
-        [sys.executable, killed_runs.__file__, str(tmp_path), "14", str(kills)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr[-2_000:]
-    seen = json.loads(done.stdout)
-    assert len(seen) == kills
-    assert seen == sorted(seen)
-    assert len(set(seen)) >= 3, "the kills came at different points"
-    assert seen[-1] < 14, "and before the end"
-    whole, killed = open_run(tmp_path / "whole"), open_run(tmp_path / "killed")
-    assert [one.id for one in killed.records] == [one.id for one in load_questions("homonyms/dev", limit=14)]
-    assert whole.settings == killed.settings
-    for one, other in zip(plain(list(whole.records)), plain(list(killed.records)), strict=True):
-        for name in ("scores", "passages"):  # floats, which depend on what was batched together
-            assert_close(other.pop(name), one.pop(name))
-        assert other == one
-    summaries = [json.loads((run.path / SUMMARY).read_text())["metrics"] for run in (whole, killed)]
-    assert_close(*({name: own for name, own in one.items() if name != "seconds"} for one in summaries))
-
-
-def assert_close(one: Any, other: Any) -> None:
-    if isinstance(one, dict):
-        assert one.keys() == other.keys()
-        for name in one:
-            assert_close(one[name], other[name])
-    elif isinstance(one, (list, tuple)):
-        assert len(one) == len(other)
-        for left, right in zip(one, other, strict=True):
-            assert_close(left, right)
-    else:
-        assert one == (pytest.approx(other, abs=1e-5) if isinstance(other, float) else other)
 
 
 def test_a_run_goes_on_from_its_lines(answer: Answer, folder: Path) -> None:

@@ -1,7 +1,4 @@
-import pkgutil
 import socket
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from polyqa import metrics
 from polyqa.base.values import Interpretation
 from polyqa.metrics import answer_coverage, exact_presence, modules, mrecall
 from polyqa.metrics.alce import alce_text
@@ -202,23 +198,6 @@ def test_a_module_computes_what_the_plain_function_does_and_describes_itself(
 def test_the_embedded_reader_is_the_default(tmp_path: Path) -> None:
     for cls in (modules.DR, modules.DisambigF1):
         assert cls(cache_dir=str(tmp_path)).reader.name == Reader().name
-
-
-def imported_by(*names: str) -> set[str]:
-    code = f"import sys\nfor name in {names!r}: __import__(name)\nprint(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
-
-
-def test_importing_metrics_imports_no_heavy_package() -> None:
-    assert not imported_by("polyqa.metrics") & {"evaluate", "datasets", "torch", "transformers", "dspy"}
-
-
-def test_no_other_metric_imports_evaluate_or_a_model() -> None:
-    names = [info.name for info in pkgutil.iter_modules(metrics.__path__, "polyqa.metrics.")]
-    others = [name for name in names if name != "polyqa.metrics.modules"]
-    assert len(others) > 20
-    assert not imported_by(*others) & {"evaluate", "datasets", "torch", "transformers"}
 
 
 def test_what_cannot_be_computed_is_said(reader: Reader) -> None:

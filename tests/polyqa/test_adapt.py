@@ -2,14 +2,11 @@ import io
 import json
 import math
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import killed_adapts
 import pytest
 from command_line import Refused, Run
 from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
@@ -336,21 +333,3 @@ def test_the_limit_of_calls_covers_making_questions_and_compiling(corpus: Path, 
         assert not (tmp_path / "part" / "limited" / "card.json").exists()
         assert abs(made + run("part", 2 * whole) - whole) <= 2 * 2
     assert card_of(tmp_path / "whole" / "limited") == card_of(tmp_path / "part" / "limited")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1])
-def test_an_adaptation_that_is_killed_again_and_again_ends_alike(corpus: Path, tmp_path: Path, seed: int) -> None:
-    child = subprocess.run(
-        [sys.executable, killed_adapts.__file__, str(tmp_path), str(corpus), str(seed)],
-        capture_output=True,
-        text=True,
-        timeout=500,
-    )
-    assert child.returncode == 0, child.stderr
-    killed_stages = json.loads(child.stdout.splitlines()[-1])
-    assert len(killed_stages) >= len(killed_adapts.STAGES) - 1  # the last may be over before its kill arrives
-    whole, killed = (tmp_path / name / "bridges" for name in ("whole", "killed"))
-    for name in ("program.json", "questions.json"):
-        assert (whole / name).read_bytes() == (killed / name).read_bytes()
-    assert card_of(whole) == card_of(killed)

@@ -11,7 +11,6 @@ from scripted_engine import ScriptedEngine, scripted_lm
 
 from polyqa.base.values import Passage
 from polyqa.extractive.prompt import Prompt
-from polyqa.lm.probabilities import gives_probabilities, probability_of_yes
 from polyqa.metrics.gold import Question, Reading
 from polyqa.models.spans import Reading as Marks
 from polyqa.models.spans import Span
@@ -547,13 +546,6 @@ def test_of_a_very_long_sentence_what_is_near_is_quoted() -> None:
     assert 250 < len(Finding(long, long.text.find("forty-two"), "forty-two", 1.0, 1.0).quoted) < 330
     short = Finding(FILM, FILM.text.find("1954"), "1954", 1.0, 1.0)
     assert short.quoted == short.sentence
-
-
-def test_who_tells_probabilities() -> None:
-    assert gives_probabilities(dspy.LM("openai/gpt-4o-mini", api_key="none"))
-    assert not gives_probabilities(scripted_lm(replying({}, TOLD)))
-    assert not gives_probabilities(None)
-    assert (probability_of_yes(dspy.Prediction(), "Yes"), probability_of_yes(dspy.Prediction(), "No")) == (1.0, 0.0)
 
 
 def test_labels_make_demos_of_findings() -> None:

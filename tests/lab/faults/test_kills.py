@@ -3,6 +3,8 @@
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +39,28 @@ def slowly(home: Path, *, draft: bool) -> int:
             time.sleep(0.01)
     place.replace(home / "out")
     return 0
+
+
+# A fork of this process, whose threads earlier tests have started, may wait for ever for a lock of one of them.
+_ATTACK = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from lab.faults.kills import attack
+from lab.faults.subjects import made_commands
+name = sys.argv[2]
+base, commands = made_commands(Path(sys.argv[1]))
+one = replace(commands[name], line=commands[name].line.replace("labeled-few-shot", "knn-bootstrap"))
+_, wrong = attack(base, name, one, count=2, seed=0, full=1)
+assert not wrong, wrong
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["evaluate", "compile", "adapt", "questions build", "index build --add"])
+def test_a_command_that_is_killed_or_whose_disk_is_full_then_finishes(name: str, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", _ATTACK, tmp_path, name], stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from lab.faults import updates
 from lab.faults.updates import WAYS, attack, problem_of, read
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
@@ -33,18 +32,6 @@ def test_an_index_of_two_versions_is_not_whole(copy_folder: Callable[[], Path]) 
     write_passages(path / PASSAGES, [*passages[1:], passages[0]])
     write_checksums(path)
     assert "does not find" in problem_of(ColBERTIndex(path.parents[1]))
-
-
-def test_a_handle_serves_ten_reads(index: ColBERTIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = []
-    monkeypatch.setattr(updates, "ColBERTIndex", lambda path: opened.append(path) or index)
-    monkeypatch.setattr(updates, "problem_of", lambda one: "")
-    use = WAYS["with a handle that serves ten reads"](index.path)
-    counts = []
-    for _ in range(11):
-        use()
-        counts.append(len(opened))
-    assert counts == [*[1] * 10, 2]
 
 
 @pytest.mark.parametrize(

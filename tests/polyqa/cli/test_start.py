@@ -40,3 +40,5 @@ def test_the_names_of_lazy_packages_are_there(package: ModuleType) -> None:
     for name in package.__all__:
         assert getattr(package, name) is not None
         assert name in dir(package)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = package.nothing

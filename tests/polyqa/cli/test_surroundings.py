@@ -250,21 +250,6 @@ def test_an_index_of_own_documents_is_built_and_asked_wherever_people_are(
     assert "1867" in json.loads(out)["answer"]
 
 
-@pytest.mark.slow
-def test_a_full_disk_stops_a_compilation_which_then_goes_on(tmp_path: Path, small: dict[str, Path]) -> None:
-    made = tmp_path / "made"
-    sets = ("--train", str(small["train"]), "--dev", str(small["dev"]))
-    words = ("compile", "--program", "rac", "--recipe", "labeled-few-shot", *sets, "--yes", "--out", str(made))
-    code, _, err = command(*words, most=3_000)
-    assert code == 2
-    assert "the disk is full" in told(err)
-    assert not list(tmp_path.rglob("*.draft"))
-    assert not (made / "card.json").exists()
-    code, _, err = command(*words)
-    assert code == 0, err
-    assert (made / "card.json").exists()
-
-
 def test_a_half_made_checkpoint_is_cleaned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = embedded_checkpoint().name
     monkeypatch.setattr("polyqa.colbert_index.checkpoint.checkpoint_home", lambda: tmp_path)
