@@ -1,5 +1,6 @@
 """One `dspy.Signature` per language-model call, a file per system."""
 
+from .ask_back import AskBack as AskBack
 from .auto import LocateAnswer as LocateAnswer
 from .auto import VerifyReadings as VerifyReadings
 from .clarification import ClarifyQuestion as ClarifyQuestion

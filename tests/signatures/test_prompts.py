@@ -54,6 +54,7 @@ OUTPUTS: list[tuple[str, dict[str, Any]]] = [
     ("CritiqueSegment", {"support": "Partially", "usefulness": 4}),
     ("SelectPassages", {"selected": [3, 1, 2]}),
     ("SelectQuestions", {"kept": [1, 4]}),
+    ("AskBack", {"question_back": "Which Titanic do you mean?", "choices": ["the 1953 film", "the 1997 film"]}),
     ("VerifyAgainstRoot", {"fitting": "Yes"}),
     ("RelaxQuery", {"relaxed_query": "Titanic release"}),
     (
