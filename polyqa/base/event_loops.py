@@ -114,7 +114,7 @@ def in_shared_loop(job: Coroutine[Any, Any, T]) -> T:
     try:
         while not done.done():
             # Ctrl-C that comes just as Python begins to wait is noticed only when it is woken.
-            wait([done, *not_needed()], _LOOK, return_when=FIRST_COMPLETED)
+            wait({done, *not_needed()}, _LOOK, return_when=FIRST_COMPLETED)  # type: ignore[arg-type]
             if not done.done():
                 check_needed()
         return done.result()

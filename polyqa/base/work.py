@@ -213,7 +213,7 @@ def _starting(work: Callable[[Item], Any], at_once: int) -> Iterator[Callable[["
     """
     call = getattr(work, "__call__", None)  # noqa: B004  of an object
     is_async = inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(call)
-    awaited = work if is_async else partial(asyncio.to_thread, work)
+    awaited: Callable[[Item], Any] = work if is_async else partial(asyncio.to_thread, work)
     begun: set[Future[None]] = set()  # a loop itself holds its tasks only weakly
 
     async def settle(future: Future[Any], item: Item) -> None:
