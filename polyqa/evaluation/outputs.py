@@ -38,7 +38,7 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
         ``interpretations`` (question and answer each), ``passages`` (or ``docs``: texts, or title and text) and
         ``universe`` (all passages that were retrieved, if these are not the same); so do polyqa's predictions.jsonl
         and ALCE's results. Or a JSON object from id to an answer. An answer is a long one (ASQA's script), a list of
-        short ones, or a list of rewritten questions with answers (AmbigQA's script).
+        short ones (texts, or objects as KILT has them), or one of rewritten questions with answers (AmbigQA's script).
 
     Returns
     -------
@@ -97,8 +97,12 @@ def _output(record: Row) -> tuple[str, Output | None]:
 def _answer(given: Any) -> Output:
     if isinstance(given, str):
         return Output(given)
-    if isinstance(given, list) and all(isinstance(one, str) for one in given):
-        return Output(None, tuple(Interpretation(question="", answer=one) for one in given))
+    if isinstance(given, list):
+        # KILT has an object for each answer.
+        told = [one.get("answer") if isinstance(one, Mapping) and "question" not in one else one for one in given]
+        texts = [text for text in told if isinstance(text, str)]
+        if len(texts) == len(given):
+            return Output(None, tuple(Interpretation(question="", answer=text) for text in texts))
     return Output(None, _interpretations(given))
 
 

@@ -47,6 +47,10 @@ def read(folder: Path, content: str | bytes | Any) -> dict[str, Output]:
         ('[{"question_id": "a", "generated_answer": "x"}]', {"a": Output("x")}),
         ('[{"id": "a", "output": "x", "answer": null}]', {"a": Output("x")}),
         ('[{"id": "a", "answer": ["blue", "green"]}]', {"a": Output(None, UNNAMED)}),
+        (
+            '[{"id": "a", "output": [{"answer": "blue", "provenance": []}, {"answer": "green"}]}]',
+            {"a": Output(None, UNNAMED)},
+        ),
         ('[{"ID": "a", "Answer": "x"}]', {"a": Output("x")}),
         ('{"a": "x", "b": ""}', {"a": Output("x"), "b": Output("")}),
         ('{"a": ["blue", "green"], "b": []}', {"a": Output(None, UNNAMED), "b": Output(None)}),

@@ -73,9 +73,6 @@ Aliases = Annotated[list[Text], Field(min_length=1)]
 Answers = Annotated[Aliases, BeforeValidator(answers)]
 """The same, or a single text, or a list in a text."""
 
-AnswersIfAny = Annotated[list[str], BeforeValidator(answers)]
-"""The same, or blank texts or nothing."""
-
 Id = Annotated[Text, BeforeValidator(as_id)]
 """A text, or a whole number taken as one."""
 

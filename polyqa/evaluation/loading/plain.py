@@ -8,7 +8,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Question, Reading
 
-from .fields import AnswersIfAny, Part, QuestionRecord, answers, distinct, joined
+from .fields import Part, QuestionRecord, answers, distinct, joined
 
 
 def _aliases(value: Any) -> Any:
@@ -20,6 +20,9 @@ def _aliases(value: Any) -> Any:
     if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
         return [alias for one in value for alias in (_aliases(one) if isinstance(one, Mapping) else [one])]
     return answers(value)
+
+
+_Aliases = Annotated[list[str], BeforeValidator(_aliases)]
 
 
 def _of_one_answer(id: str, question: str, aliases: Iterable[str]) -> Question | None:
@@ -43,8 +46,8 @@ class PlainRecord(QuestionRecord):
     title = "questions with an answer"
     may_be_null = frozenset({*_GOLD, "output"})
 
-    answers: Annotated[list[str], BeforeValidator(_aliases)] = Field(validation_alias=AliasChoices(*_GOLD, "output"))
-    answer_aliases: AnswersIfAny = Field(default_factory=list)
+    answers: _Aliases = Field(validation_alias=AliasChoices(*_GOLD, "output"))
+    answer_aliases: _Aliases = Field(default_factory=list)
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
