@@ -48,20 +48,6 @@ def indexes(incomplete: str) -> list[str]:
     return _beginning(_folders(index_home(), "current"), incomplete)
 
 
-def metrics(incomplete: str) -> list[str]:
-    """Complete the name of a metric of runs."""
-    from polyqa.evaluation.columns import COLUMNS
-
-    return _beginning(COLUMNS, incomplete)
-
-
-def language_models(incomplete: str) -> list[str]:
-    """Complete the name of a language model of the manifest."""
-    from polyqa.models.gguf import MODELS
-
-    return _beginning((model.name for model in MODELS), incomplete)
-
-
 def _folders(home: Path, file: str) -> list[str]:
     return sorted(path.parent.name for path in home.glob(f"*/{file}") if path.parent.name[0] != ".")
 

@@ -8,7 +8,7 @@ import typer
 from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted
 
-from . import completion, options
+from . import options
 from .display import at_work, show_json, show_markdown
 from .errors import end_with_failures
 from .terminal import say
@@ -181,11 +181,7 @@ def compare_command(
     b: Annotated[Path, typer.Argument(help="Folder of the run to compare it with.")],
     metric: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Metric to show for each kind of question; by default dr, or f1_answer.",
-            autocompletion=completion.metrics,
-        ),
+        typer.Option(metavar="NAME", help="Metric to show for each kind of question; by default dr, or f1_answer."),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show metrics that are equal, too.")] = False,
     plot: Annotated[

@@ -9,7 +9,7 @@ import typer
 
 from polyqa.base.text import printable
 
-from . import completion, options
+from . import options
 from .display import console, escaped, show_json, table
 from .help import Command
 from .terminal import say
@@ -60,9 +60,7 @@ def pull_model_command(
     name: Annotated[
         str,
         typer.Argument(
-            help="Name of the language model, see `polyqa model`; by default the first one.",
-            show_default=False,
-            autocompletion=completion.language_models,
+            help="Name of the language model, see `polyqa model`; by default the first one.", show_default=False
         ),
     ] = "",
 ) -> None:
@@ -98,7 +96,7 @@ def _bar(name: str, total: int) -> Iterator[tuple[Callable[[int], None], Callabl
 
 @model_app.command("remove", cls=Command)
 def remove_command(
-    name: Annotated[str, typer.Argument(help="Name of the language model.", autocompletion=completion.language_models)],
+    name: Annotated[str, typer.Argument(help="Name of the language model.")],
 ) -> None:
     """Delete a language model from this machine, or what a stopped download left of it."""
     from polyqa.model_files import remove

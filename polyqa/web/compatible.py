@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Body, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from fastapi.sse import format_sse_event
 from scipy.special import softmax
@@ -88,13 +88,6 @@ def compatible_router(service: Service) -> APIRouter:
             for rank, (passage, share) in enumerate(zip(passages, shares, strict=True), 1)
         ]
         return {"query": query, "topk": topk}
-
-    @router.post("/api/search", tags=["ColBERTv2"])
-    async def search_posted(
-        query: Annotated[str, Body()], k: Annotated[int, Body()] = 10, index: _Index = None, where: _Where = None
-    ) -> Any:
-        """Find passages: `dspy.ColBERTv2(url=…, post_requests=True)` asks here."""
-        return await search(query, k, index, where)
 
     return router
 

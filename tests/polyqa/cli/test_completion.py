@@ -12,9 +12,7 @@ import pytest
 from polyqa.artifacts.store import artifact_names
 from polyqa.cli import completion
 from polyqa.colbert_index.store import index_names
-from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.loading import FORMATS
-from polyqa.models.gguf import MODELS
 from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs import PROGRAMS
 
@@ -23,13 +21,11 @@ ASKED = {
     "ask --program di": [name for name in (*PROGRAMS, *artifact_names()) if name.startswith("di")],
     "compile --program d": [name for name in PROGRAMS if name.startswith("d")],
     "compile --recipe ": list(RECIPES),
-    "model pull qwen": [model.name for model in MODELS if model.name.startswith("qwen")],
     "adapt --recipe knn": [name for name in RECIPES if name.startswith("knn")],
     "evaluate --index ": index_names(),
     "index info ": index_names(),
     "questions build --index ": index_names(),
     "show rac": ["rac", "rac-homonyms-local"],
-    "compare a b --metric g_": [name for name in COLUMNS if name.startswith("g_")],
     "evaluate --questions h": list(completion.QUESTION_SETS),
     "index del": ["delete"],
     "ask --pass": ["--passages"],

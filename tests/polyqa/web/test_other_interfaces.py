@@ -108,9 +108,8 @@ def test_a_chat_client_lists_indexes_and_programs(chat: openai.OpenAI) -> None:
         assert [model.id for model in chat.models.list()] == ["polyqa", "polyqa/films", "rac", "diva", "toc"]
 
 
-@pytest.mark.parametrize("post_requests", [False, True])
-def test_dspy_finds_its_lost_server_again(web: Web, films: ColBERTIndex, post_requests: bool) -> None:
-    retriever = dspy.ColBERTv2(url=f"{web.base}/api/search", post_requests=post_requests)
+def test_dspy_finds_its_lost_server_again(web: Web, films: ColBERTIndex) -> None:
+    retriever = dspy.ColBERTv2(url=f"{web.base}/api/search")
     found = retriever(QUESTION, k=3)
     own = films.search(QUESTION, 3)
     assert [one["long_text"] for one in found] == [passage.render() for passage in own]
