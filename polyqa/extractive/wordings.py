@@ -51,7 +51,7 @@ def _named(question: str, titles: Sequence[str]) -> list[str | None]:
     """
     sections = Counter(section for section, _ in {placed(question, title) for title in titles} if section)
     documents = Counter(split_title(title)[0] for title in set(titles) if SECTION in title)
-    named = []
+    named: list[str | None] = []
     for title in titles:
         section, place = placed(question, title)
         apart = split_title(title.partition(SECTION)[0])[1]  # from other documents of its title

@@ -12,7 +12,7 @@ from polyqa.base.errors import PolyqaError
 from .compact import COMPACT_FILE, encoder_weights, minilm_path, read_compact, writer_path
 from .memory import Memory, SharedModel
 from .running import by_padded_length, own_threads, padded_rows
-from .writing import LONGEST_SOURCE, Source, Task, as_text, as_tokens, ends, read_tasks
+from .writing import LONGEST_SOURCE, Source, Task, as_text, ends, read_tasks
 
 EMBEDDED_WRITER = "polyqa-minilm-writer"
 VOCABULARY_FILE = "vocabulary.json"
@@ -21,7 +21,7 @@ _BEAMS = 3
 _BATCH = 32  # tasks per forward pass
 _LENGTH_STEP = 32
 _MEMORY = 20_000
-"""How many questions, and how many likelihoods, are kept."""
+"""How many questions are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,6 @@ class Writer(SharedModel):
     def __init__(self, name: str = EMBEDDED_WRITER) -> None:
         self.name = name
         self._memory: Memory[Written] = Memory(_MEMORY)
-        self._likelihoods: Memory[float] = Memory(_MEMORY)
 
     @cached_property
     def network(self) -> Any:
@@ -61,29 +60,6 @@ class Writer(SharedModel):
         """Write a question for each task, in their order."""
         own_threads()
         return self._memory.get(tasks, self._write_fresh)
-
-    def likelihood(self, tasks: Sequence[Task], questions: Sequence[str]) -> list[float]:
-        """Return how likely each question is for its task: the mean log-probability of its tokens (at most 0)."""
-        own_threads()
-        return self._likelihoods.get(list(zip(tasks, questions, strict=True)), self._weigh_fresh)
-
-    def _weigh_fresh(self, pairs: Sequence[tuple[Task, str]]) -> list[float]:
-        import torch
-
-        sources = read_tasks([task for task, _ in pairs], self.tokenizer)
-        targets = as_tokens([question for _, question in pairs], self.tokenizer)
-        likelihoods = [0.0] * len(pairs)
-        for batch, length in self._batches(sources):
-            tokens = [targets[index] for index in batch]
-            # Several questions about one task are usual; it is read once.
-            distinct = list(dict.fromkeys(sources[index] for index in batch))
-            rows = torch.tensor([distinct.index(sources[index]) for index in batch])
-            with torch.inference_mode():
-                read = self.network.read(*padded(distinct, length)).chosen(rows)
-                values = self.network.likelihood(padded_rows(tokens, max(map(len, tokens))), read)
-            for row, index in enumerate(batch):
-                likelihoods[index] = float(values[row, : len(tokens[row]) - 1].mean())
-        return likelihoods
 
     def _write_fresh(self, tasks: Sequence[Task]) -> list[Written]:
         import torch

@@ -104,11 +104,10 @@ def uses(index: ColBERTIndex, encoder: Encoder, reader: Reader, tmp_path: Path) 
         "encode": lambda: encoder.encode(["dams"]),
         "read": lambda: reader.read([("Who builds dams?", passage.text)]),
         "write": lambda: Writer().write([Task(passage.text, 0, 7)]),
-        "likelihood": lambda: Writer().likelihood([Task(passage.text, 0, 7)], ["Who builds dams?"]),
     }
 
 
-@pytest.mark.parametrize("use", ["search", "build", "encode", "read", "write", "likelihood"])
+@pytest.mark.parametrize("use", ["search", "build", "encode", "read", "write"])
 @pytest.mark.usefixtures("forked")
 def test_whatever_uses_a_model_is_refused(use: str, uses: dict[str, Use], tmp_path: Path) -> None:
     with pytest.raises(PolyqaError, match="forked after a search or a model had run in process -1") as told:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import polyqa
-from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, EMBEDDED_WRITER, Encoder, Reader, Writer
+from polyqa.models import EMBEDDED_ENCODER, EMBEDDED_READER, EMBEDDED_WRITER, Encoder, Reader, Task, Writer, Written
 from polyqa.models.loading import resolve_precision
 
 ROOT = Path(polyqa.__file__).resolve().parents[1]
@@ -122,18 +122,14 @@ def install() -> None:
 
     Reader._read_fresh = stored_read  # type: ignore[method-assign]
 
-    for name, kind in (("_write_fresh", "written"), ("_weigh_fresh", "weighed")):
-        setattr(Writer, name, _stored_writing(version, getattr(Writer, name), kind))
+    write_fresh = Writer._write_fresh
 
-
-def _stored_writing(version: bytes, fresh: Callable[..., Any], kind: str) -> Callable[..., Any]:
-    def stored(self: Writer, items: Sequence[Any]) -> Any:
+    def stored_write(self: Writer, tasks: Sequence[Task]) -> list[Written]:
         if self.name != EMBEDDED_WRITER:
-            return fresh(self, items)
-        model = version + kind.encode()
-        return STORE.results(model, items, lambda missing: fresh(self, missing))
+            return write_fresh(self, tasks)
+        return STORE.results(version + b"written", tasks, lambda missing: write_fresh(self, missing))
 
-    return stored
+    Writer._write_fresh = stored_write  # type: ignore[method-assign]
 
 
 def load_checkpoint_once() -> None:
