@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from functools import partial
 from itertools import takewhile
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
@@ -213,7 +212,7 @@ def _starting(work: Callable[[Item], Any], at_once: int) -> Iterator[Callable[["
     """
     call = getattr(work, "__call__", None)  # noqa: B004  of an object
     is_async = inspect.iscoroutinefunction(work) or inspect.iscoroutinefunction(call)
-    awaited: Callable[[Item], Any] = work if is_async else partial(asyncio.to_thread, work)
+    awaited: Callable[[Item], Any] = work if is_async else lambda item: asyncio.to_thread(work, item)
     begun: set[Future[None]] = set()  # a loop itself holds its tasks only weakly
 
     async def settle(future: Future[Any], item: Item) -> None:
