@@ -21,6 +21,7 @@ from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, remove
 from polyqa.extractive import embedded_lm
 from polyqa.models import Encoder, Reader
 from polyqa.questions import Generation, QuestionDatabase, build_questions, generate_questions, questions_path
+from polyqa.questions import database as database_module
 from polyqa.questions.build import chosen_passages, journal_path
 from polyqa.questions.database import MANIFEST
 
@@ -60,6 +61,16 @@ def test_bm25_finds_questions_that_share_a_word(database: QuestionDatabase, gene
     assert database.search("quokka", 5, ranking="bm25") == []
     scores = [one.score for one in found]
     assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("ranking", ["dense", "bm25"])
+def test_what_is_fetched_later_goes_on_where_the_first_ended(
+    database: QuestionDatabase, ranking: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = database.search("When was the bridge opened?", 99, ranking=ranking)
+    monkeypatch.setattr(database_module, "_FIRST", 1)
+    assert database.search("When was the bridge opened?", 99, ranking=ranking) == at_once
+    assert len(at_once) == len(database) or ranking == "bm25"
 
 
 @pytest.mark.parametrize(
