@@ -10,8 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from polyqa.base.copies import Shared
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
 Ranking = Literal["dense", "bm25"]
 MANIFEST = "questions.json"
 _BATCH = 4096  # questions
+_FIRST = 64  # questions that are fetched at first
 _TABLE = "questions"
 _COLUMNS = ["number", "question", "answers", "pids"]
 
@@ -115,15 +114,12 @@ class QuestionDatabase(Shared):
             self.search("warm up", 1)
             self._warm = True
 
-    @locked_property
-    def _rows(self) -> Any:
-        """The questions without their vectors, a table of Arrow in the order of the corpus."""
-        with _reading(self.path):
-            return self._table.search().select(_COLUMNS).limit(len(self)).to_arrow().sort_by("number")
-
     def questions(self) -> Iterator[GeneratedQuestion]:
         """Yield all questions, in the order of the corpus."""
-        return map(GeneratedQuestion.model_validate, self._rows.to_pylist())
+        with _reading(self.path):
+            rows = self._table.search().select(_COLUMNS).limit(len(self)).to_list()
+        for row in sorted(rows, key=lambda row: int(row["number"])):
+            yield GeneratedQuestion.model_validate(row)
 
     def check(self) -> None:
         """Read the whole table; `PolyqaError` if a file is damaged, or a question is not what was written."""
@@ -164,7 +160,7 @@ class QuestionDatabase(Shared):
         return [list(islice(found, k)) for found in self.ranked(queries, ranking=ranking)]
 
     def ranked(self, queries: Sequence[str], *, ranking: Ranking = "dense") -> list[Iterator[FoundQuestion]]:
-        """Return for each query all questions that it finds, best first, see `search_many`; each is read when taken."""
+        """Return for each query all questions that it finds, best first, see `search_many`; fetched as taken."""
         if ranking not in ("dense", "bm25"):
             raise ValueError(f"ranking is dense or bm25, not {ranking!r}")
         queries = [well_formed(query) for query in queries]
@@ -177,7 +173,22 @@ class QuestionDatabase(Shared):
         return [self._ranked(next(given)) if query.strip() else iter(()) for query in queries]
 
     def _ranked(self, query: Any) -> Iterator[FoundQuestion]:
-        """Yield the questions that a text or a vector finds; which of equal ones comes first LanceDB does not say."""
+        """Yield the questions that a text or a vector finds, ties in the order of the corpus.
+
+        LanceDB takes longer the more are asked for; and which of several equal ones stand at the end is its own choice,
+        so that these wait until more are fetched.
+        """
+        taken, limit = 0, _FIRST
+        while True:
+            found = self._fetch(query, min(limit, len(self)))
+            whole = len(found) < limit
+            sure = found if whole else [hit for hit in found if hit.score > found[-1].score]
+            yield from sure[taken:]
+            if whole:
+                return
+            taken, limit = len(sure), 4 * limit
+
+    def _fetch(self, query: Any, limit: int) -> list[FoundQuestion]:
         from lancedb.query import MatchQuery
 
         with _reading(self.path):
@@ -186,13 +197,10 @@ class QuestionDatabase(Shared):
             else:
                 search, column = self._table.search(query, vector_column_name="vector"), "_distance"
                 search = search.distance_type("cosine")
-            found = search.select(["number", column]).limit(len(self)).to_arrow()
-            rows = self._rows
-        numbers, values = found["number"].to_numpy(), found[column].to_numpy().astype(float)
-        scores = values if column == "_score" else 1 - values
-        for at in np.lexsort((numbers, -scores)):
-            (row,) = rows.slice(int(numbers[at]), 1).to_pylist()
-            yield FoundQuestion.model_validate({**row, "score": scores[at]})
+            rows = search.select([*_COLUMNS, column]).limit(limit).to_list()
+        scores = (row["_score"] if column == "_score" else 1.0 - row["_distance"] for row in rows)
+        found = [FoundQuestion.model_validate({**row, "score": score}) for row, score in zip(rows, scores, strict=True)]
+        return sorted(found, key=lambda hit: (-hit.score, hit.number))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "encoder": self.encoder, "digest": self.manifest.digest}
