@@ -29,7 +29,8 @@ def phrase(question: str, chosen: Sequence[Evidence]) -> list[tuple[Evidence, st
 
     A lone reading keeps the question as it was asked. Of several each names its difference: what the title of its
     passage says is put in the place of the name in the question, or behind the question; where another reading says
-    that already, a time or a place beside the answer follows. The likeliest may keep the question.
+    that already, a time or a place beside the answer follows. The likeliest may keep the question, or else one whose
+    title the question names in full.
     """
     if len(chosen) < 2:
         return [(one, question) for one in chosen]
@@ -39,7 +40,7 @@ def phrase(question: str, chosen: Sequence[Evidence]) -> list[tuple[Evidence, st
         behind = with_title(question, one.passage.title) if phrased else question
         options = [named, behind, *(_with_detail(question, detail) for detail in _details(one, question))]
         new = next((text for text in options if text and normalize_words(text) not in taken), question)
-        taken |= {normalize_words(question), normalize_words(new)}
+        taken.add(normalize_words(new))
         phrased.append((one, new))
     return phrased
 
@@ -86,6 +87,7 @@ def _details(evidence: Evidence, question: str) -> list[str]:
         overlaps = tells_time or (match.start() < at + len(evidence.span.text) and match.end() > at)
         if (
             overlaps
+            or text.endswith(("'", "’", "'s", "’s"))
             or _is_cut(sentence.text[match.end() :])
             or holds(text, evidence.answer)
             or set(content_words(text)) <= asked

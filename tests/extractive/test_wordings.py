@@ -34,6 +34,15 @@ def test_a_title_says_what_is_meant_in_the_place_of_the_name_or_behind_the_quest
     assert [text for _, text in phrase(QUESTION, FOUND[::-1])] == [QUESTION, "When did the 1953 film Marrow come out?"]
 
 
+def test_the_thing_that_a_question_names_in_full_keeps_the_question() -> None:
+    found = [
+        evidence(PromptPassage(at, title, "She beat Piet Holm in Tarnville."), "Piet Holm")
+        for at, title in enumerate(("Ada B. Moe", "Ada Moe"), 1)
+    ]
+    asked = "Who did Ada Moe beat?"
+    assert [told for _, told in phrase(asked, found)] == ["Who did Ada B. Moe beat?", asked]
+
+
 def test_of_one_passage_readings_are_told_apart_by_a_place_beside_the_answer_or_not_at_all() -> None:
     text = "The ferry was sold in Tarnville by Orla Venn. It was sold in Marrow by Piet Holm. It was sold by Ida Berg."
     ferry = PromptPassage(1, "Ferry", text)
@@ -67,6 +76,7 @@ def test_namesakes_in_one_document_are_told_apart_by_their_names() -> None:
         ("The ferry was sold in Tarnville by Orla Venn.", "Orla Venn", ["Who sold the ferry in Tarnville?"]),
         ("The ferry was sold in the Tarnville colony by Orla Venn.", "Orla Venn", []),
         ("The ferry was sold at Béal na Bláth by Orla Venn.", "Orla Venn", []),
+        ("The ferry was sold in the Venns' 27–14 win by Orla Venn.", "Orla Venn", []),
         ("The ferry was sold in 1911 by Orla Venn.", "Orla Venn", ["Who sold the ferry in 1911?"]),
     ],
 )
