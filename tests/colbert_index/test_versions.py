@@ -2,6 +2,7 @@ import gc
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -210,6 +211,37 @@ def test_what_a_killed_process_began_to_remove_goes_with_the_next_handle(copy_in
     gc.collect()
     assert not begun.exists()
     assert kept(path) == ["2"]
+
+
+_ADD = """
+import sys
+from polyqa.colbert_index import ColBERTIndex, add_passages
+index = ColBERTIndex(sys.argv[1])
+index.search("kite", k=1)
+print("ready", flush=True)
+add_passages(index, [{"id": str(n), "text": f"Marmot number {n} whistles."} for n in range(30)])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.02, 0.08, 0.2])
+def test_an_update_that_is_killed_leaves_the_old_version_or_the_new(
+    copy_index: Callable[[], Path], seconds: float
+) -> None:
+    path = copy_index()
+    before = ColBERTIndex(path)
+    with subprocess.Popen([sys.executable, "-c", _ADD, str(path)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(seconds)
+        process.kill()
+    assert process.returncode in (0, -signal.SIGKILL)
+    found = check_index(path)
+    assert len(found) in (len(before), len(before) + 30)
+    assert check_index(remove_passages(found, ["ice-blue"]).path).version == version_in_force(path)
+    del found, before
+    assert len(kept(path)) == 1
+    assert litter(path.parent) == []
 
 
 def test_an_update_while_somebody_writes_waits_for_nobody(copy_index: Callable[[], Path]) -> None:
