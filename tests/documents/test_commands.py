@@ -30,7 +30,7 @@ def test_build_search_and_sync(tmp_path: Path) -> None:
     assert "read 1 file: 1 Markdown; 1 passage; 1 file left out: empty.md is empty" in output
     (folder / "owl.md").write_text("# Owl\n\nOwls hunt at night.")
     output = run("index", "sync", index, folder)
-    assert "read 2 files: 2 Markdown; 1 of them unchanged; 1 passage" in output
+    assert "read 2 files: 2 Markdown; 1 of them unchanged; 2 passages; 1 file left out: empty.md is empty" in output
     assert "added 1 passage, removed 0, 1 unchanged; index holds 2" in output
     (found,) = json.loads(run("index", "search", index, "how fast do falcons dive", "-k", 1, "--json"))
     assert found["metadata"] == {"source": "falcon.md", "section": "Speed", "line": 5}

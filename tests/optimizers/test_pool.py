@@ -86,24 +86,6 @@ def test_runs_are_no_pool_if_all_failed(rac: dspy.Module, train: list[Question],
         pool(rac, train[:2], kind=Away)
 
 
-def test_a_pool_that_was_stopped_runs_only_what_is_left(rac: dspy.Module, train: list[Question], pool: Pool) -> None:
-    scored: list[str] = []
-
-    class Stopped(AnswerMetric):
-        def of(self, example: dspy.Example, prediction: Any) -> float:
-            if len(scored) == 2:
-                scored.append("stopped")
-                raise KeyboardInterrupt
-            scored.append(example.question)
-            return super().of(example, prediction)
-
-    with pytest.raises(KeyboardInterrupt):
-        pool(rac, train[:4], kind=Stopped, threads=1)
-    demos = pool(rac, train[:4], kind=Stopped, threads=1)
-    assert scored == [train[0].question, train[1].question, "stopped", train[2].question, train[3].question]
-    assert {name: len(own) for name, own in demos.items()} == {"extract": 4, "write": 4}
-
-
 @pytest.mark.parametrize(
     ("name", "predictor", "label"), [("crag", "grade", "grade"), ("self-rag", "draft", "relevant")]
 )
