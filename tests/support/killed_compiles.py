@@ -7,14 +7,19 @@ its other thread's work, as soon as it has made so many calls. Prints for each r
 program.
 """
 
+import importlib
 import json
 import os
 import signal
 import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from killed_runs import fork, undisturbed
+import colbert.infra  # noqa: F401  sets TOKENIZERS_PARALLELISM when it is imported, which must not come later
+from tqdm.std import TqdmDefaultWriteLock, tqdm
 
 import polyqa
 from polyqa.artifacts.state import program_hash
@@ -26,8 +31,41 @@ from polyqa.models import Reader
 from polyqa.optimizers import Plan, compile, recipe
 from polyqa.optimizers.calls import CallCounter
 
+# A progress bar's lock is a semaphore that forks share: a child killed while it draws would hold it for ever, and
+# every later child would wait. No process here draws into another's terminal.
+TqdmDefaultWriteLock.mp_lock = None
+tqdm.monitor_interval = 0  # and no thread of the parent holds the lock of threads at a fork
+
 MOST = (9, 7, None)
 """How many calls each run after the undisturbed one makes before it is killed; the last one is not."""
+
+
+def fork(work: Callable[[], object]) -> int:
+    """Do the work in a child; its exit code is 0 unless the work raises."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        work()
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def undisturbed(work: Callable[[], object], folder: Path) -> None:
+    """Do the work in a child, and import here what it imported, so that no later child has to."""
+    modules = folder / "modules"
+
+    def working() -> None:
+        work()
+        modules.write_text("\n".join(sys.modules))
+
+    _, status = os.waitpid(fork(working), 0)
+    assert status == 0, "the undisturbed run failed"
+    for name in modules.read_text().splitlines():
+        with suppress(ImportError):  # some names stand for modules that are no files
+            importlib.import_module(name)
 
 
 def main(folder: Path) -> None:
