@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from statistics import mean
 
 import dspy
+from dspy.utils.exceptions import AdapterParseError
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.work import work_through
+from polyqa.base.work import Failure, work_through
 from polyqa.evaluation.progress import bar
 from polyqa.extractive import ExtractiveEngine
 
@@ -184,21 +185,24 @@ class _Search:
         lacking = [(one, place) for one in running for place in places if place not in one.scores]
         with bar(len(lacking), text) as step:
 
-            def keep(scored: tuple[_Scored, int], score: float) -> None:
+            def keep(scored: tuple[_Scored, int], result: tuple[float, Failure | None]) -> Failure | None:
                 one, place = scored
-                one.scores[place] = score
+                one.scores[place], failure = result
                 step()
+                return failure
 
-            work_through(lacking, self._score, keep, at_once=self.plan.threads)
+            work_through(lacking, self._score, keep, at_once=self.plan.threads, things="training questions")
 
-    def _score(self, scored: tuple[_Scored, int]) -> float:
-        """Return the score of a program on a question: 0 if it fails, as in every run."""
+    def _score(self, scored: tuple[_Scored, int]) -> tuple[float, Failure | None]:
+        """Return the score of a program on a question: 0 if it fails, as in every run, and why it failed."""
         one, place = scored
         question = self.plan.trainset[place]
         try:
-            return float(self.metric(question.to_example(), one.program(question=question.question)))
-        except Exception:  # also where a clause makes every reply unreadable
-            return 0.0
+            return float(self.metric(question.to_example(), one.program(question=question.question))), None
+        except AdapterParseError:  # no outage: a clause may make every reply unreadable
+            return 0.0, None
+        except Exception as error:
+            return 0.0, Failure.of(error)
 
     def _differences(self, one: _Scored, places: Sequence[int]) -> list[float]:
         return [one.scores[place] - self.best.scores[place] for place in places]

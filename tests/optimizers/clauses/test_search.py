@@ -161,6 +161,14 @@ def test_the_limit_of_calls_stops_it_and_the_same_command_asks_nothing_again(sea
     assert len(resumed.seen) == len(undisturbed.seen) - 100
 
 
+def test_an_outage_ends_it_and_is_no_score_of_a_clause(search: Any) -> None:
+    def gone(prompt: Prompt) -> list[str]:
+        raise ConnectionError("the server is gone")
+
+    with pytest.raises(polyqa.PolyqaError, match=r"training questions fail one after the other: .*the server is gone"):
+        search(gone)
+
+
 @pytest.mark.parametrize(("train", "told"), [(11, "at least 12 training questions"), (0, "sets is empty")])
 def test_too_few_questions_are_refused(train: int, told: str, search: Any) -> None:
     with pytest.raises(polyqa.PolyqaError, match=told):
