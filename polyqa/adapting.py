@@ -55,7 +55,7 @@ from .language_models import (
     shared_encoder,
     shared_reader,
 )
-from .loading import DEFAULT_PROGRAM, load
+from .loading import default_program, load
 from .question_sets import Given, Questions, Sets, as_questions
 from .tracing import job
 
@@ -133,7 +133,7 @@ class Adapted:
 
 def adapt(
     corpus: str | Path,
-    program: str = DEFAULT_PROGRAM,
+    program: str | None = None,
     *,
     out: str | Path,
     questions: Given | None = None,
@@ -185,10 +185,11 @@ def adapt(
                 f"{corpus} holds {len(passages)} passages; to train, to pick and to report needs {_PARTS} at least, "
                 "and some dozens to tell anything. Give a larger corpus, or questions of your own (--questions)."
             )
+        program = default_program(models.chosen_lm) if program is None else program
         check_program(program)
-        if registered(program).needs != {"index"}:
-            fitting = ", ".join(name for name, entry in REGISTRY.items() if entry.needs == {"index"})
-            raise PolyqaError(f"{program} cannot be adapted: only a program that needs an index alone can: {fitting}.")
+        if not _adaptable(program):
+            fitting = ", ".join(filter(_adaptable, REGISTRY))
+            raise PolyqaError(f"{program} cannot be adapted, only programs that search passages: {fitting}.")
         lm = models.answering()
         models = replace(  # objects, which are made once for all steps
             models,
@@ -243,6 +244,12 @@ def adapt(
         parameters = {"corpus": Path(corpus).name, "index": index.fingerprint, "program": program}
         report.add(parameters=parameters, figures={f"{done.measure}.difference": done.difference.difference})
         return done
+
+
+def _adaptable(program: str) -> bool:
+    """Return whether a program searches passages, and nothing that is made from them beforehand."""
+    needs = registered(program).needs
+    return "index" in needs and "questions" not in needs
 
 
 def _passages(corpus: str | Path) -> list[Passage]:

@@ -42,7 +42,7 @@ from polyqa.reports.readme import artifact_readme
 
 from .costing import Estimate, cost
 from .language_models import LOCAL, Models, default_threads, ready_reader, shared_reader
-from .loading import DEFAULT_PROGRAM
+from .loading import default_program
 from .question_sets import Sets
 from .tracing import job
 
@@ -125,7 +125,7 @@ class Made:
 
 
 def compile(
-    program: str = DEFAULT_PROGRAM,
+    program: str | None = None,
     *,
     out: str | Path,
     recipe: str | Recipe = "knn",
@@ -142,7 +142,7 @@ def compile(
     ----------
     program
         A name of `polyqa.programs.registry.REGISTRY`; not a compiled program, whose card could not tell what made it.
-        If not given ``auto``.
+        If not given `polyqa.loading.default_program`.
     out
         The artifact's folder. What a stopped compilation needs to go on lies in ``<out>/.work`` until it is done.
     recipe
@@ -169,6 +169,7 @@ def compile(
     """
     out = Path(out)
     require_free(out)
+    program = default_program(models.chosen_lm) if program is None else program
     with job("compile", out.name, trace=False) as results:
         loading_settings, program_settings = _checked_settings(program, settings)
         data = sets.by_name()

@@ -72,7 +72,7 @@ class Spanwise(RetrievingProgram):
     once. A model with weights that were trained to copy answers out of passages (``local``;
     ``polyqa/models/weights/read-passage``) does so in place of steps 1 and 2, a passage a call, but for passages in
     which the reader sees nothing: its answers are the findings, and how likely it found that the passage has none tells
-    how far to trust them. It does not where the instructions or examples of step 2 were compiled anew.
+    how far to trust them. Instructions and examples of step 2, compiled or not, are for other models.
 
     Its prediction has ``answer``, ``interpretations`` (each with the passage that it was found in), ``passages`` (the K
     that were read, best first) and ``probabilities`` (for each reading that of its finding).
@@ -173,10 +173,9 @@ class Spanwise(RetrievingProgram):
 
     @property
     def reads(self) -> bool:
-        """Whether the language model has weights for `ReadPassage`, and no call was compiled in place of it."""
+        """Whether the language model has weights for `ReadPassage`."""
         lm: Any = self.verify.lm or dspy.settings.lm
-        as_shipped = self.verify.signature.equals(VerifyFinding) and self.verify.demos == finding_demos(VerifyFinding)
-        return as_shipped and bool(getattr(lm, "reads_passages", False))
+        return bool(getattr(lm, "reads_passages", False))
 
     def _near(self, passages: Sequence[Passage], least: float) -> list[tuple[Passage, float]]:
         """Return the passages with at least a share of the best one's score, and that share.

@@ -22,7 +22,7 @@ def adapt_command(
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Folder for the compiled program; the index gets its name.")
     ],
-    program: options.PlainProgram = "auto",
+    program: options.PlainProgram = None,
     questions: Annotated[
         str | None,
         typer.Option(metavar="SET", help="Your own training questions; by default they are made from the corpus."),

@@ -23,7 +23,7 @@ def compile_command(
     out: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Folder for the compiled program, such as compiled/mine.")
     ],
-    program: options.PlainProgram = "auto",
+    program: options.PlainProgram = None,
     recipe: options.RecipeName = "knn",
     train: options.Train = "homonyms/train",
     dev: options.Dev = "homonyms/dev",
@@ -74,9 +74,11 @@ def compile_command(
     questions failed.
     """
     from polyqa.compiling import Budget, Teacher, check_program, compile
+    from polyqa.loading import default_program
     from polyqa.optimizers.recipes import recipe as recipe_by_name
     from polyqa.question_sets import Sets
 
+    program = program or default_program(models.lm)
     check_program(program)
     how = recipe_by_name(recipe).with_options(
         threshold=threshold, predictors=[name.strip() for name in predictors.split(",")] if predictors else ()

@@ -39,10 +39,10 @@ Program = Annotated[
     ),
 ]
 PlainProgram = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="NAME",
-        help="A program; `polyqa programs` lists them.",
+        help="A program (`polyqa programs` lists them); by default auto, or spanwise with --lm local.",
         autocompletion=completion.one_of(*completion.PROGRAM_NAMES),
     ),
 ]

@@ -29,6 +29,7 @@ from polyqa.optimizers.plan import check_disjoint
 from polyqa.questions import training_set
 
 Adapt = Callable[..., tuple[str, str]]
+SMALL = polyqa.Models(lm=RecentLM("local/qwen2.5-coder-1.5b", engine=ExtractiveEngine(), cache=False))
 CORPUS = Path(__file__).parents[1] / "questions" / "corpus.jsonl"
 
 
@@ -256,7 +257,7 @@ def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch
         return err.splitlines()
 
     (line,) = told(corpus, "x", "closed-book")
-    assert "only a program that needs an index alone can" in line
+    assert "only programs that search passages" in line
     two = tmp_path / "two.jsonl"
     two.write_text("".join(corpus.read_text().splitlines(keepends=True)[:2]))
     (line,) = told(two, "two")
@@ -283,13 +284,16 @@ def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch
         ("rac", {"recipe": "magic"}, "no recipe 'magic'"),
         ("rac", {"recipe": "gepa", "models": polyqa.Models(prompt_lm="polyqa/extractive")}, "cannot write"),
         ("nonsense", {}, "Unknown program 'nonsense'"),
-        ("sixpaq", {}, "sixpaq cannot be adapted"),
+        ("sixpaq", {}, "sixpaq cannot be adapted, only programs that search passages: auto, .*spanwise"),
         ("rac", {"measure": "bleu"}, "is one of dr, disambig_f1, f1_answer, not 'bleu'"),
         ("rac", {"recipe": recipe("knn").with_options(predictors=["nope"])}, "names the predictor 'nope'"),
+        # What answers if no program is named: small language models have one of their own.
+        (None, {"recipe": recipe("knn").with_options(predictors=["tell"])}, "names the predictor 'tell'"),
+        (None, {"models": SMALL, "recipe": recipe("knn").with_options(predictors=["nope"])}, "has verify, tell"),
     ],
 )
 def test_what_cannot_be_compiled_costs_no_questions(
-    corpus: Path, tmp_path: Path, program: str, given: dict[str, Any], told: str
+    corpus: Path, tmp_path: Path, program: str | None, given: dict[str, Any], told: str
 ) -> None:
     stop = polyqa.Budget(confirm=lambda expected: pytest.fail("it was too late"))
     with pytest.raises(PolyqaError, match=told):
