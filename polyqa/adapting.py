@@ -48,6 +48,7 @@ from polyqa.reports.adaptation import adaptation_report
 
 from .compiling import Budget, Made, check_program, chosen_recipe, compile, require_free
 from .language_models import (
+    LMSettings,
     Models,
     default_threads,
     embedded_engine,
@@ -198,6 +199,7 @@ def adapt(
             prompt_lm=models.writing(lm),
             reader=ready_reader(models.reader),
             judge=None,
+            settings=LMSettings(),
         )
         # What does not fit should not cost the making of questions.
         chosen = chosen_recipe(recipe, models.prompt_lm)

@@ -146,7 +146,7 @@ def test_a_corpus_in_which_nothing_shares_a_name(adapted: Adapt, tmp_path: Path)
             for n, (name, founder, place) in enumerate(places)
         )
     )
-    printed, _ = adapted(corpus, tmp_path / "towns")
+    printed, _ = adapted(corpus, tmp_path / "towns", "--temperature", 0)
     assert re.search(r"^.*\b0 of \d+ questions are ambiguous", printed, re.M)
     questions = load_questions(tmp_path / "towns" / "questions.json")
     assert len(questions) >= 5
