@@ -146,7 +146,7 @@ def test_a_corpus_in_which_nothing_shares_a_name(adapted: Adapt, tmp_path: Path)
             for n, (name, founder, place) in enumerate(places)
         )
     )
-    printed, _ = adapted(corpus, tmp_path / "towns", "--temperature", 0)
+    printed, _ = adapted(corpus, tmp_path / "towns")
     assert re.search(r"^.*\b0 of \d+ questions are ambiguous", printed, re.M)
     questions = load_questions(tmp_path / "towns" / "questions.json")
     assert len(questions) >= 5
@@ -200,6 +200,15 @@ def test_given_questions_are_split_and_used(corpus: Path, adapted: Adapt, tmp_pa
     assert card["train"]["source"] == "mine.json"
     assert card["test_gain"]["data"]["source"] == "held out: mine.json"
     assert not (out / "questions.json").exists()
+
+
+def test_settings_of_the_language_model_hold_for_every_step(corpus: Path, tmp_path: Path, mine: str) -> None:
+    with serve(ExtractiveEngine()) as server:
+        models = polyqa.Models(lm="openai/any", api_base=server.base, settings=polyqa.LMSettings(temperature=0.2))
+        done = adapt(corpus, "rac", out=tmp_path / "set", questions=mine, models=models)
+    assert done is not None
+    assert done.made.card.lm_settings["temperature"] == 0.2
+    assert {request["temperature"] for request in server.requests} == {0.2}
 
 
 def test_three_matters_can_always_be_split() -> None:
