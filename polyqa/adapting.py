@@ -48,7 +48,6 @@ from polyqa.reports.adaptation import adaptation_report
 
 from .compiling import Budget, Made, check_program, chosen_recipe, compile, require_free
 from .language_models import (
-    LMSettings,
     Models,
     default_threads,
     embedded_engine,
@@ -191,18 +190,10 @@ def adapt(
         if not _adaptable(program):
             fitting = ", ".join(filter(_adaptable, REGISTRY))
             raise PolyqaError(f"{program} cannot be adapted, only programs that search passages: {fitting}.")
+        models = replace(models.instantiated(), reader=ready_reader(models.reader), judge=None)
         lm = models.answering()
-        models = replace(  # objects, which are made once for all steps
-            models,
-            lm=lm,
-            helper_lm=models.helping(),
-            prompt_lm=models.writing(lm),
-            reader=ready_reader(models.reader),
-            judge=None,
-            settings=LMSettings(),
-        )
         # What does not fit should not cost the making of questions.
-        chosen = chosen_recipe(recipe, models.prompt_lm)
+        chosen = chosen_recipe(recipe, models.writing(lm))
         given = as_questions(questions) if questions is not None else None
         measure = _measure(measure, given)
         budget = replace(budget, threads=budget.threads or default_threads(models.lm))

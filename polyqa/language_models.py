@@ -165,6 +165,14 @@ class Models:
             _refuse_settings(self.settings)
         return language_model(chosen, api_base=self.api_base, record=self.settings.record)
 
+    def instantiated(self) -> "Models":
+        """Return the same with objects for the names of language models, which then belong to all steps of a job.
+
+        The settings are in these objects. A judge stays as it is.
+        """
+        lm = self.answering()
+        return replace(self, lm=lm, helper_lm=self.helping(), prompt_lm=self.writing(lm), settings=LMSettings())
+
     def helping(self) -> dspy.LM | None:
         """Return the language model of the helping predictors; ``None`` if they ask the one that runs programs."""
         if not isinstance(self.helper_lm, str):

@@ -169,6 +169,7 @@ def recheck(
     asked = _questions(found, gain, kept, questions)
     if gain.metric == "dr" and not any(question.long_answers for question in asked):
         raise PolyqaError(f"{found.path}: its figures are DR, for which these questions have no long answers.")
+    models = replace(models.instantiated(), judge=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what changed is part of the answer
         where = card.index.condition if card.index else None
@@ -179,8 +180,7 @@ def recheck(
     if folder is None:
         short = run_name(card.name, given, str(lm.model), helper_lm=names_of(own_lms(program)))
         folder = Path("runs") / f"{short}--recheck-dspy-{version('dspy')}"
-    scoring = replace(models, lm=lm, helper_lm=None, judge=None)
-    run = evaluate(program, given, models=scoring, folder=folder, threads=threads)
+    run = evaluate(program, given, models=replace(models, helper_lm=None), folder=folder, threads=threads)
     column = COLUMNS[gain.metric]
     now: Scores = column_scores(run.records, column.scores)
     same_model = not {"language model", "reader"} & changed.keys()

@@ -14,7 +14,7 @@ from polyqa.artifacts.scores import QuestionScores
 from polyqa.artifacts.store import find_artifact, read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.evaluation.loading import load_questions
-from polyqa.language_models import Models
+from polyqa.language_models import LMSettings, Models
 from polyqa.metrics.gold import Question
 from polyqa.rechecking import Rechecked, recheck
 
@@ -160,7 +160,8 @@ def test_the_command_says_it_in_a_sentence(
 @pytest.mark.parametrize("name", ["rac-homonyms-local", "crag-homonyms-local"])
 def test_a_shipped_artifact_holds_by_the_replies_of_its_language_model(tmp_path: Path, name: str) -> None:
     replies = find_artifact(name) / "replies.jsonl.gz"
-    checked = recheck(name, models=Models(lm=f"recorded/{replies}"), folder=tmp_path / "run")
+    models = Models(lm=f"recorded/{replies}", settings=LMSettings(temperature=0))
+    checked = recheck(name, models=models, folder=tmp_path / "run")
     assert checked.outcome == "holds"
     assert checked.run.failed == 0
     kept = read_artifact(name).card.test_gain
