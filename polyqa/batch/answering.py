@@ -265,11 +265,11 @@ def answer_many(
     identity = RunIdentity.of(here.program, lm, name=label, index=index_of(here.program), min_confidence=min_confidence)
     with ExitStack() as opened:
         ledger, outcomes = opened.enter_context(_opened(path, asked, identity, batch))
-        asked_ids = {one.id: None for one in asked}
+        asked_ids = {question.id: None for question in asked}
         ids = [*(id for id in outcomes if id not in asked_ids), *asked_ids]
         export = opened.enter_context(exporting(ledger, path, ids))
         spent = {id: outcome.took for id, outcome in outcomes.items() if outcome.failure is not None}
-        left = [one for one in asked if one.id not in outcomes or one.id in spent]
+        pending = [question for question in asked if question.id not in outcomes or question.id in spent]
 
         def keep(one: Asked, line: dict[str, Any]) -> Failure | None:
             took = Outcome.of(line).took
@@ -283,7 +283,7 @@ def answer_many(
             show(took)
             return outcome.failure
 
-        if left:
+        if pending:
             each = batch.at_once or (4 if lm.model == MODEL_NAME else 32)  # the engine shares this machine
             at_once = each * (ray.workers if ray else 1)
             with ExitStack() as running, bar_of_answers(len(ids), price) as show:
@@ -299,7 +299,7 @@ def answer_many(
                     else:
                         limit.add(outcome.took.calls)
                         show(outcome.took)
-                if not work_through(left, work, keep, at_once=at_once, things="questions", may_begin=limit.allows):
+                if not work_through(pending, work, keep, at_once=at_once, things="questions", may_begin=limit.allows):
                     raise limit.error(path)
     answered = Answered(path, {id: outcomes[id] for id in ids}, None)
     took = answered.took
@@ -311,7 +311,7 @@ def unanswered(asked: Sequence[Asked], path: Path) -> list[Asked]:
     path = path.expanduser()
     begun = path.is_file() and _settings_of(path).is_file()  # what else is wrong with them is told by `answer_many`
     lines = _by_new_ids({line["id"]: line for line in read_lines(path, _line)} if begun else {}, asked)
-    return [one for one in asked if one.id not in lines or _failed(lines[one.id])]
+    return [question for question in asked if question.id not in lines or _failed(lines[question.id])]
 
 
 def make_answerer(
@@ -344,18 +344,20 @@ def _opened(
         lines = {line["id"]: line for line in read_lines(path, _line)}
         with open_ledger(store, identity.model_dump()) as ledger:
             latest = dict(ledger)
-            known = {line["question"] for line in latest.values()}  # after a kill the file may have them by older ids
-            lines = {id: line for id, line in lines.items() if line["question"] not in known} | latest
+            # After a kill the file may have them by older ids.
+            in_ledger = {line["question"] for line in latest.values()}
+            lines = {id: line for id, line in lines.items() if line["question"] not in in_ledger} | latest
             lines = _by_new_ids(lines, asked)
-            questions = {one.id: one.question for one in asked}
-            others = {id: None for id in lines if questions.get(id) != lines[id]["question"] and not _failed(lines[id])}
-            if others and not batch.merge:
-                example = lines[next(iter(others))]["question"]
+            questions = {question.id: question.question for question in asked}
+            answered = (id for id, line in lines.items() if not _failed(line))
+            not_asked = {id: None for id in answered if questions.get(id) != lines[id]["question"]}
+            if not_asked and not batch.merge:
+                example = lines[next(iter(not_asked))]["question"]
                 raise PolyqaError(
-                    f"{path} holds {counted(len(others), 'answer')} to questions that are not asked now, such as "
+                    f"{path} holds {counted(len(not_asked), 'answer')} to questions that are not asked now, such as "
                     f"{example!r:.100}. Choose another file, keep them in it (--merge), or start over (--overwrite)."
                 )
-            outcomes = {id: Outcome.of(lines[id]) for id in lines if id in questions or id in others}
+            outcomes = {id: Outcome.of(lines[id]) for id in lines if id in questions or id in not_asked}
             ledger.replace({id: lines[id] for id in outcomes})
             del lines  # there may be many
             yield ledger, outcomes
@@ -368,27 +370,31 @@ def _settings_of(path: Path) -> Path:
 def _by_new_ids(lines: dict[str, dict[str, Any]], asked: Sequence[Asked]) -> dict[str, dict[str, Any]]:
     """Return lines by the ids that their questions have now; whose id is another question's now has ``-earlier``."""
     # New ids to old ones.
-    ids = {one.id: one.id for one in asked if one.id in lines and lines[one.id]["question"] == one.question}
+    ids = {
+        question.id: question.id
+        for question in asked
+        if question.id in lines and lines[question.id]["question"] == question.question
+    }
     moved: dict[str, list[str]] = {}  # a question may be asked on several lines
     for id in reversed(lines):
         if id not in ids and not _failed(lines[id]):
             moved.setdefault(lines[id]["question"], []).append(id)
-    for one in sorted(asked, key=lambda one: one.id in ids):
-        if moved.get(one.question) and (one.id not in ids or _failed(lines[one.id])):
-            ids[one.id] = moved[one.question].pop()
+    for question in sorted(asked, key=lambda question: question.id in ids):
+        if moved.get(question.question) and (question.id not in ids or _failed(lines[question.id])):
+            ids[question.id] = moved[question.question].pop()
     answered = {lines[id]["question"] for id in ids.values()}
     for again in (id for question, old in moved.items() if question in answered for id in old):
         del lines[again]  # it was asked on more lines than now
-    taken = {one.id for one in asked}
+    taken = {question.id for question in asked}
     asked_for = {*ids.values()}
-    kept: dict[str, str] = {}
+    renamed: dict[str, str] = {}
     for old in (id for id in lines if id not in asked_for):
         new = old
         while new in taken:
             new += "-earlier"
         taken.add(new)
-        kept[new] = old
-    return {new: {**lines[old], "id": new} for new, old in (kept | ids).items()}
+        renamed[new] = old
+    return {new: {**lines[old], "id": new} for new, old in (renamed | ids).items()}
 
 
 def _failed(line: Mapping[str, Any]) -> bool:
@@ -420,5 +426,5 @@ def _check(path: Path, written: Path, identity: RunIdentity) -> None:
 
 def _price(lm: dspy.LM, program: dspy.Module) -> Price | None:
     """Return what tokens cost; it is not known of which model they are where there are several."""
-    others = {one.model for one in own_lms(program).values()} - {lm.model}
-    return None if others else price_of(lm.model)
+    further_models = {own_lm.model for own_lm in own_lms(program).values()} - {lm.model}
+    return None if further_models else price_of(lm.model)

@@ -67,14 +67,14 @@ def _read(given: Any, split: str | None) -> list[Asked]:
         records = unnested(records_of(given, split))
     else:
         records = rows_in_memory(given, SHAPE, split)
-    found: dict[str, Asked] = {}
+    questions: dict[str, Asked] = {}
     for number, record in enumerate(records, 1):
-        one = _asked(record, number)
-        if found.setdefault(one.id, one) != one:
-            raise problem(record.where, f"two questions have the id {one.id!r:.100}: give each one of its own")
-    if not found:
+        question = _asked(record, number)
+        if questions.setdefault(question.id, question) != question:
+            raise problem(record.where, f"two questions have the id {question.id!r:.100}: give each one of its own")
+    if not questions:
         raise PolyqaError(f"There is no question in {given}." if isinstance(given, str | Path) else "Nothing is asked.")
-    return list(found.values())
+    return list(questions.values())
 
 
 def _asked(record: Record, number: int) -> Asked:

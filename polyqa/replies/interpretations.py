@@ -77,10 +77,10 @@ def parse_interpretations(value: Any) -> list[Interpretation]:
 def clean_readings(readings: Iterable[Interpretation]) -> list[Interpretation]:
     """Return the readings of a reply without those told before, and without headings and copied passages."""
     first: dict[tuple[str, str], Interpretation] = {}
-    for one in readings:
-        heading = _HEADING.fullmatch(one.question) and not asks_at_once(one.question)
-        if not (heading or _is_passage(one.question) or _is_passage(one.answer)):
-            first.setdefault((one.question.casefold(), one.answer.casefold()), one)
+    for reading in readings:
+        heading = _HEADING.fullmatch(reading.question) and not asks_at_once(reading.question)
+        if not (heading or _is_passage(reading.question) or _is_passage(reading.answer)):
+            first.setdefault((reading.question.casefold(), reading.answer.casefold()), reading)
     return list(first.values())
 
 
@@ -117,8 +117,8 @@ def split_citation(text: str) -> tuple[str, str | None]:
     (('Nagano', '3'), ('Mercury (1998)', None), ('17 km in 1998', '2'))
     """
     cited = _CITATION.search(text)
-    left = _CITATION.sub("", text).strip()
-    return (left, re.findall(r"\d+", cited[0])[0]) if cited and left else (text, None)
+    answer = _CITATION.sub("", text).strip()
+    return (answer, re.findall(r"\d+", cited[0])[0]) if cited and answer else (text, None)
 
 
 def _is_passage(text: str) -> bool:
@@ -130,14 +130,14 @@ def _is_passage(text: str) -> bool:
 
 def _of_text(text: str) -> list[Interpretation]:
     try:
-        found = json_in(text)
-        if found is None and not is_null(text):
+        parsed = json_in(text)
+        if parsed is None and not is_null(text):
             tags = [tag for line in text.splitlines() if (tag := _TAG.match(line))]
-            asked = any(tag["question"] and not _BAR.search(tag["text"]) for tag in tags)
-            return _tagged(tags) if asked and any(tag["answer"] for tag in tags) else _rows(text)
+            has_question = any(tag["question"] and not _BAR.search(tag["text"]) for tag in tags)
+            return _tagged(tags) if has_question and any(tag["answer"] for tag in tags) else _rows(text)
     except ValueError as error:
         raise ValueError(f"no interpretation found in: {shown(text)}: {error}") from None
-    return parse_interpretations(found)
+    return parse_interpretations(parsed)
 
 
 def _rows(text: str) -> list[Interpretation]:
@@ -178,8 +178,8 @@ def _tagged(tags: list[re.Match[str]]) -> list[Interpretation]:
         elif tag["answer"]:
             if tagged and tag["number"] is None and tag["answer"].upper() != "DA":
                 break
-            known = tag["number"] is not None and numbers.count(tag["number"]) == 1
-            at = numbers.index(tag["number"]) if known else len(questions) - 1
+            unique = tag["number"] is not None and numbers.count(tag["number"]) == 1
+            at = numbers.index(tag["number"]) if unique else len(questions) - 1
             if at < 0 or at in answers:
                 raise ValueError(f"what does {text!r:.80} answer?")
             answers[at] = text
@@ -204,7 +204,7 @@ def _interpretation(value: Any) -> Interpretation | None:
         value = {"question": value[0], "answer": value[1]}
     fields = lowered(value) if isinstance(value, Mapping) else {}
     question, answer = first_told(fields, QUESTION_KEYS), first_told(fields, ANSWER_KEYS)
-    if isinstance(answer, (list, tuple)) and all(isinstance(one, str) for one in answer):
+    if isinstance(answer, (list, tuple)) and all(isinstance(part, str) for part in answer):
         answer = "; ".join(answer)
     told_both = isinstance(question, str) and not fields.keys().isdisjoint(ANSWER_KEYS)
     if not told_both or not isinstance(answer, (str, int, float, NoneType)):

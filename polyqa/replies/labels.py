@@ -36,10 +36,10 @@ def parse_ambiguity_types(value: Any) -> list[AmbiguityType]:
     text = told(value) if isinstance(value, str) else json.dumps(value, default=str)
     if _DENIED.search(text.lower()):
         raise ValueError(f"no ambiguity type is clear in: {shown(text)}")
-    found = re.findall("|".join(rf"\b{label}\b" for label in _LABELS), text.lower())
-    if found:
-        return list(dict.fromkeys(_LABELS[label] for label in found))
-    names = [re.sub(r"[\W_]+", "", one) for one in text.lower().split(",")]
+    labels = re.findall("|".join(rf"\b{label}\b" for label in _LABELS), text.lower())
+    if labels:
+        return list(dict.fromkeys(_LABELS[label] for label in labels))
+    names = [re.sub(r"[\W_]+", "", word) for word in text.lower().split(",")]
     if all(name in _NAMES for name in names):
         return list(dict.fromkeys(_NAMES[name] for name in names))
     if value is None or text.strip() == "[]" or _NONE.search(text.lower()):
@@ -62,12 +62,12 @@ def _one_label(value: Any, labels: Mapping[str, _Label]) -> _Label:
         (value,) = value
     words = "|".join(sorted(map(re.escape, labels), key=len, reverse=True))
     text = told(value) if isinstance(value, str) else ""
-    found = list(re.finditer(rf"(?<!not )\b(?:{words})\b", text.lower()))
-    leads = bool(found) and not re.search(r"\w", text[: found[0].start()])
-    named = {labels[match[0]] for match in found}
-    if not (leads or len(named) == 1):
+    matches = list(re.finditer(rf"(?<!not )\b(?:{words})\b", text.lower()))
+    leads = bool(matches) and not re.search(r"\w", text[: matches[0].start()])
+    distinct = {labels[match[0]] for match in matches}
+    if not (leads or len(distinct) == 1):
         raise ValueError(f"not one of {', '.join(dict.fromkeys(labels.values()))}: {shown(value)}")
-    return labels[found[0][0]]
+    return labels[matches[0][0]]
 
 
 def parse_grade(value: Any) -> Grade:
@@ -138,8 +138,8 @@ def parse_yes_no(value: Any) -> str:
         return parse_yes_no(inner[0])  # not a number: DSPy's repairing parser makes [1] of "No [1]"
     if isinstance(value, str):
         text = strip_dress(told(value))
-        if (found := json_in(text)) not in (None, []):
-            return parse_yes_no(found)
+        if (parsed := json_in(text)) not in (None, []):
+            return parse_yes_no(parsed)
         lines = text.splitlines()
         verdicts = {_meant(match) for match in _BY_ITSELF.finditer(text)} if not _BOTH.search(text) else set()
         if len(verdicts) == 1:

@@ -76,11 +76,13 @@ def _questions_in(text: str) -> Any:
     text = re.sub(r"(?<=\?)(?:;\s+|\s+(?=\d{1,2}[.)]\s))", "\n", text)  # a list on one line
     if is_bare_null(text):
         return []
-    if (found := json_in(text)) is not None:
-        return listed(found)
+    if (parsed := json_in(text)) is not None:
+        return listed(parsed)
     items = parse_lines("\n".join(line for line in text.splitlines() if not line.rstrip(" *_").endswith(":")))
     if not any(map(is_item, text.splitlines())):  # a question may lack its mark; a sentence asks nothing
-        items = [one for one in items if one.endswith(_MARKS) or (asks(one) and one[-1] not in ".!") or _TAG.match(one)]
+        items = [
+            item for item in items if item.endswith(_MARKS) or (asks(item) and item[-1] not in ".!") or _TAG.match(item)
+        ]
     if not items:
         raise ValueError(f"not a question: {shown(text)}")
     return items
@@ -96,10 +98,10 @@ def _question(item: Any) -> str | None:
 
 
 def _answers_in(text: str) -> Any:
-    if isinstance(found := listed(json_in(text)), list):
-        return [str(one) if isinstance(one, (int, float)) and not isinstance(one, bool) else one for one in found]
-    if found is not None or is_null(text):
-        return found or []
+    if isinstance(parsed := listed(json_in(text)), list):
+        return [str(item) if isinstance(item, (int, float)) and not isinstance(item, bool) else item for item in parsed]
+    if parsed is not None or is_null(text):
+        return parsed or []
     items = parse_lines("\n".join(line for line in text.splitlines() if not line.rstrip().endswith(":")))
     if not items:
         raise ValueError(f"not a list of answers: {shown(text)}")

@@ -72,13 +72,13 @@ def clean_answer(text: str) -> str:
     ValueError
         If nothing is left.
     """
-    before, left = "", told(text)
-    while left != before:
-        before, left = left, strip_dress(_HEADER.sub("", _AROUND.sub("", without_fence(left)).strip()))
-    left = _without_why(without_lead(left))
-    if is_bare_null(left):
+    before, answer = "", told(text)
+    while answer != before:
+        before, answer = answer, strip_dress(_HEADER.sub("", _AROUND.sub("", without_fence(answer)).strip()))
+    answer = _without_why(without_lead(answer))
+    if is_bare_null(answer):
         raise ValueError(f"no answer: {shown(text)}")
-    return _CITED.sub(_cited, _once(left))
+    return _CITED.sub(_cited, _once(answer))
 
 
 def _without_why(text: str) -> str:
@@ -88,8 +88,8 @@ def _without_why(text: str) -> str:
     return _AS_TOLD.sub("", shorter) if shorter else text
 
 
-def _cited(found: re.Match[str]) -> str:
-    return f"{' ' if found[0][0] == ',' else ''}[{', '.join(re.findall(r'[0-9]+', found[1]))}]"
+def _cited(citation: re.Match[str]) -> str:
+    return f"{' ' if citation[0][0] == ',' else ''}[{', '.join(re.findall(r'[0-9]+', citation[1]))}]"
 
 
 def _once(text: str) -> str:
@@ -120,13 +120,13 @@ def tells_nothing(text: str, asked: str = "") -> bool:
     >>> tells_nothing("The text does not mention hunting; Congress passed it in 1791.")
     False
     """
-    said = strip_dress(without_thoughts(text)).strip()
-    refuses = looks_like_refusal(said) or any(
-        _LACK.search(sentence) and _TELLING.search(sentence) for sentence in re.split(r"[.!?\n]", said)
+    statement = strip_dress(without_thoughts(text)).strip()
+    refuses = looks_like_refusal(statement) or any(
+        _LACK.search(sentence) and _TELLING.search(sentence) for sentence in re.split(r"[.!?\n]", statement)
     )
-    if not refuses or any(_tells(clause) for clause in re.split(r"[:;]", said)[1:]):
+    if not refuses or any(_tells(clause) for clause in re.split(r"[:;]", statement)[1:]):
         return False
-    return _facts(said) <= _words(asked)
+    return _facts(statement) <= _words(asked)
 
 
 def _tells(clause: str) -> bool:

@@ -68,9 +68,9 @@ def is_null(text: str) -> bool:
     >>> is_null("None."), is_null("**null** (the passage only names the film)"), is_null("Nonesuch")
     (True, True, False)
     """
-    said = bare(text)
-    broken = _BROKEN.match(said)
-    return is_bare_null(said) or bool(broken and _LACKS.search(broken["tail"])) or bool(_STATEMENT.match(said))
+    reply = bare(text)
+    broken = _BROKEN.match(reply)
+    return is_bare_null(reply) or bool(broken and _LACKS.search(broken["tail"])) or bool(_STATEMENT.match(reply))
 
 
 def is_bare_null(text: str) -> bool:

@@ -48,7 +48,7 @@ def parse_verdicts(value: Any) -> list[int]:
     verdicts = [_VERDICT.fullmatch(line) for line in lines if line.strip()]
     if not verdicts or not all(verdicts):
         return parse_numbers(value)
-    return list(dict.fromkeys(int(one[1]) for one in verdicts if one and one[2].lower() == "yes"))
+    return list(dict.fromkeys(int(verdict[1]) for verdict in verdicts if verdict and verdict[2].lower() == "yes"))
 
 
 def _of(value: Any) -> list[int]:
@@ -67,8 +67,8 @@ def _of(value: Any) -> list[int]:
 
 
 def _of_text(text: str) -> list[int]:
-    if text[:1] in ("[", "{") and (found := json_in(text)) is not None:
-        return _of(found)
+    if text[:1] in ("[", "{") and (parsed := json_in(text)) is not None:
+        return _of(parsed)
     text = strip_dress(text)
     if not re.search(r"\w", text) or is_null(text):
         return []

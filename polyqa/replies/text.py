@@ -50,7 +50,7 @@ def without_loops(text: str) -> str:
     196
     """
     text = _GAP.sub(r"\1", text)
-    return _LOOP.sub(lambda found: found[1] * _MOST_REPEATED, text) if _may_loop(text) else text
+    return _LOOP.sub(lambda loop: loop[1] * _MOST_REPEATED, text) if _may_loop(text) else text
 
 
 def _may_loop(text: str) -> bool:
@@ -84,12 +84,12 @@ def told(text: str) -> str:
 
     A ValueError if there is nothing else, as when the limit of tokens cut the reply off, or more than can be read.
     """
-    said = without_thoughts(text)
-    if len(said) > _LONGEST:
-        raise ValueError(f"{len(said):,} characters where at most {_LONGEST:,} are read: {shown(said)}")
-    if text.strip() and not said:
+    reply = without_thoughts(text)
+    if len(reply) > _LONGEST:
+        raise ValueError(f"{len(reply):,} characters where at most {_LONGEST:,} are read: {shown(reply)}")
+    if text.strip() and not reply:
         raise ValueError(f"nothing but thoughts: {text!r:.200}")
-    return said
+    return reply
 
 
 def shown(value: Any) -> str:
@@ -190,12 +190,12 @@ def json_in(text: str) -> Any:
     blocks = _BLOCK.findall(text)
     body = blocks[0] if len(blocks) == 1 else text
     try:
-        found = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError):
         if _JSON.search(body):
             raise ValueError(f"JSON that is not complete: {shown(text)}") from None
         return None
-    return found if isinstance(found, (list, dict)) else None
+    return parsed if isinstance(parsed, (list, dict)) else None
 
 
 def listed(value: Any) -> Any:

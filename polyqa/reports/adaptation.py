@@ -31,7 +31,7 @@ def adaptation_report(adapted: "Adapted") -> str:
     """Return the page as Markdown."""
     won, lost = won_and_lost(*adapted.test_runs, adapted.measure)
     other = changed_readings(adapted)
-    wrong = [(one.question, _readings(one)) for one in still_wrong(adapted)]
+    wrong = [(record.question, _readings(record)) for record in still_wrong(adapted)]
     return render(
         "adaptation.md",
         adapted=adapted,
@@ -51,16 +51,16 @@ def adaptation_report(adapted: "Adapted") -> str:
 
 def kinds_of_questions(adapted: "Adapted") -> str:
     """Return in a sentence or two how many questions were ambiguous, and which names are shared."""
-    every, ambiguous = len(adapted.questions), adapted.ambiguous
+    total, ambiguous = len(adapted.questions), adapted.ambiguous
     readings = sum(len(question.readings) for question in ambiguous)
-    told = f"{len(ambiguous)} of {counted(every, 'question')} are ambiguous, with {counted(readings, 'reading')}"
-    told += "." if 2 * len(ambiguous) >= every else ": most of what is measured is about plain questions."
+    sentence = f"{len(ambiguous)} of {counted(total, 'question')} are ambiguous, with {counted(readings, 'reading')}"
+    sentence += "." if 2 * len(ambiguous) >= total else ": most of what is measured is about plain questions."
     if adapted.families:
         shared = sorted(adapted.families.items(), key=lambda pair: -len(pair[1]))
         names = ", ".join(f"{name} ({len(titles)})" for name, titles in shared[:_NAMED])
-        more = f" and {len(shared) - _NAMED} more" if len(shared) > _NAMED else ""
-        told += f" Names that several passages share: {names}{more}."
-    return told
+        not_named = f" and {len(shared) - _NAMED} more" if len(shared) > _NAMED else ""
+        sentence += f" Names that several passages share: {names}{not_named}."
+    return sentence
 
 
 def changed_readings(adapted: "Adapted") -> list[tuple[Record, Record]]:
@@ -81,8 +81,8 @@ def ask_command(adapted: "Adapted") -> str:
 
 
 def _answers(record: Record) -> set[str]:
-    return {normalize_answer(one.answer) for one in record.interpretations}
+    return {normalize_answer(reading.answer) for reading in record.interpretations}
 
 
 def _readings(record: Record) -> str:
-    return "; ".join(f"{one.question} {one.answer}" for one in record.interpretations) or "none"
+    return "; ".join(f"{reading.question} {reading.answer}" for reading in record.interpretations) or "none"

@@ -63,7 +63,7 @@ def compilation_report(card: Card, student: dspy.Module, compiled: Compiled) -> 
         predictors=list(_predictors(student, compiled.program)),
         open_demos=OPEN_DEMOS,
         copied=compiled.copied,
-        copied_rows=[astuple(one) for one in compiled.copied[:MOST_QUESTIONS]],
+        copied_rows=[astuple(repeated) for repeated in compiled.copied[:MOST_QUESTIONS]],
         least=LEAST,
         changed={"Won": won, "Lost": lost},
         ties=len(compiled.after.records) - len(won) - len(lost),

@@ -54,11 +54,11 @@ def places(text: str, *answers: str) -> list[tuple[int, int]]:
     read = [word for word, _, _ in words]
     spans: list[tuple[int, int]] = []
     for part in (part for answer in answers for part in several(answer)):
-        wanted = without_marks(part).split()
+        answer_words = without_marks(part).split()
         spans += [
-            (words[at][1], words[at + len(wanted) - 1][2])
-            for at in range(len(words) - len(wanted) + 1)
-            if read[at : at + len(wanted)] == wanted
+            (words[at][1], words[at + len(answer_words) - 1][2])
+            for at in range(len(words) - len(answer_words) + 1)
+            if read[at : at + len(answer_words)] == answer_words
         ]
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
@@ -71,8 +71,8 @@ def places(text: str, *answers: str) -> list[tuple[int, int]]:
 
 def sentence_of(text: str, answer: str) -> str:
     """Return the first sentence of a text in which a short answer stands, on one line; nothing if it stands in none."""
-    found = places(text, answer)
-    return " ".join(sentence_at(text, found[0][0]).text.split()) if found else ""
+    spans = places(text, answer)
+    return " ".join(sentence_at(text, spans[0][0]).text.split()) if spans else ""
 
 
 def excerpt(text: str, spans: Iterable[tuple[int, int]]) -> tuple[int, int]:

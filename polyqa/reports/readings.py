@@ -47,9 +47,9 @@ class _Question:
         for at in range(len(self.words) + 1):
             ends = at == len(self.words) or self.words[at] in frame
             if ends or self._parted(at):
-                large = [one for one in range(start, at) if not self._small(one)]
-                if large:
-                    yield large[0], large[-1] + 1
+                large_words = [word for word in range(start, at) if not self._small(word)]
+                if large_words:
+                    yield large_words[0], large_words[-1] + 1
                 start = at + ends
 
     def joined(self, runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -122,7 +122,9 @@ def titles_of(result: "Result") -> list[str]:
     by_pid = {passage.pid: as_evidence(passage).title for passage in result.passages}
     readings = result.interpretations
     return titles(
-        result.question, [one.question for one in readings], [by_pid.get(one.pid or "", "") for one in readings]
+        result.question,
+        [reading.question for reading in readings],
+        [by_pid.get(reading.pid or "", "") for reading in readings],
     )
 
 
@@ -140,19 +142,19 @@ def titles(question: str, readings: Sequence[str], sources: Sequence[str] = ()) 
     >>> titles("Who is Keller?", ["Who is Keller?", "Who is Keller the elder?"], ["Jonas Keller", "Lars Keller"])
     ['Jonas Keller', 'elder']
     """
-    each = [_Question(one) for one in readings]
-    shared = _shared(each)
-    asked = shared | frozenset(_Question(question).words)
-    titled = [one.titled(asked) for one in each]
-    if not _tell_apart(titled) and len(each) > 1:
-        by_others = [one.titled(shared) for one in each]
+    parsed = [_Question(text) for text in readings]
+    shared = _shared(parsed)
+    asked_words = shared | frozenset(_Question(question).words)
+    titled = [reading_text.titled(asked_words) for reading_text in parsed]
+    if not _tell_apart(titled) and len(parsed) > 1:
+        by_others = [reading_text.titled(shared) for reading_text in parsed]
         titled = by_others if _tell_apart(by_others) else titled
-    named = [_title_of_source(one, asked) for one in sources[: len(readings)]]
+    source_titles = [_title_of_source(title, asked_words) for title in sources[: len(readings)]]
     taken: list[str] = []
-    for reading, *options in zip_longest(readings, titled, named, fillvalue=""):
-        others = {*taken, *titled[len(taken) + 1 :], *readings}
-        fits = (one for one in options if one and one not in others and len(one.split()) <= _LONGEST)
-        taken.append(next(fits, reading))
+    for reading, *options in zip_longest(readings, titled, source_titles, fillvalue=""):
+        taken_elsewhere = {*taken, *titled[len(taken) + 1 :], *readings}
+        short = (option for option in options if option and len(option.split()) <= _LONGEST)
+        taken.append(next((option for option in short if option not in taken_elsewhere), reading))
     return taken
 
 
@@ -189,7 +191,7 @@ def sure(share: float) -> str:
         return "hardly ever right"
     if share >= _ALWAYS:
         return "nearly always right"
-    times, of = min(_FRACTIONS, key=lambda one: abs(one[0] / one[1] - share))
+    times, of = min(_FRACTIONS, key=lambda fraction: abs(fraction[0] / fraction[1] - share))
     return "right about half of the time" if of == 2 else f"right about {counted(times, 'time')} in {of}"
 
 
@@ -197,8 +199,9 @@ def _plain(word: str) -> str:
     return re.sub(r"['’]s$", "", word.casefold())
 
 
-def _shared(each: Sequence[_Question]) -> frozenset[str]:
-    return frozenset(set.intersection(*(set(one.words) for one in each))) if len(each) > 1 else frozenset()
+def _shared(questions: Sequence[_Question]) -> frozenset[str]:
+    words = [frozenset(question.words) for question in questions]
+    return frozenset.intersection(*words) if len(words) > 1 else frozenset()
 
 
 def _tell_apart(titled: Sequence[str]) -> bool:

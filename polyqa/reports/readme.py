@@ -50,9 +50,9 @@ def lm_option(card: Card) -> str:
 
 
 def _gain(title: str, gain: Gain) -> list[object]:
-    *told, p = gain_texts(gain)
+    *texts, p = gain_texts(gain)
     label = COLUMNS[gain.metric].label
-    return [f"{title}: {gain.data.source}, n = {gain.before.n}", label, *map(Markup, told), p]
+    return [f"{title}: {gain.data.source}, n = {gain.before.n}", label, *map(Markup, texts), p]
 
 
 def _predictors(state: Mapping[str, Any], *, instructions: bool) -> Iterator[tuple[str, Markup, str, Markup]]:

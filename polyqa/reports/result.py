@@ -53,12 +53,12 @@ def result_markdown(result: "Result") -> str:
 
 def _shown(result: "Result") -> dict[str, Any]:
     """Return what both pages show in the same way."""
-    named, evidence = cited_numbers(result), list(_evidence(result))
+    cited_passages, evidence = cited_numbers(result), list(_evidence(result))
     return {
         "result": result,
         "sure": ["–" if sure is None else f"{sure:.0%}" for sure in result.confidence],
-        "evidence": [passage for passage in evidence if passage[0] in named],
-        "others": [passage for passage in evidence if passage[0] not in named],
+        "evidence": [passage for passage in evidence if passage[0] in cited_passages],
+        "others": [passage for passage in evidence if passage[0] not in cited_passages],
         "cautions": cautions(result),
         "took": took(result),
     }
@@ -67,11 +67,11 @@ def _shown(result: "Result") -> dict[str, Any]:
 def cited_numbers(result: "Result") -> set[int]:
     """Return the numbers of the passages that the answer or a reading names."""
     numbers = numbers_of(result.passages)
-    named = cited(result.cited_answer, len(result.passages))
-    others = [pid for one in result.sources for other in one.otherwise for pid in other.pids]
-    backing = [pid for one in result.sources for pid in one.pids]
-    pids = [*(reading.pid for reading in result.interpretations), *backing, *others]
-    return named | {numbers[pid] for pid in pids if pid in numbers}
+    from_marks = cited(result.cited_answer, len(result.passages))
+    contradicting = [pid for one in result.sources for other in one.otherwise for pid in other.pids]
+    backing = [pid for source in result.sources for pid in source.pids]
+    pids = [*(reading.pid for reading in result.interpretations), *backing, *contradicting]
+    return from_marks | {numbers[pid] for pid in pids if pid in numbers}
 
 
 def _evidence(result: "Result") -> Iterator[tuple[int, Passage, list[tuple[str, bool]], list[tuple[str, bool]]]]:
@@ -122,10 +122,15 @@ def sources_of(result: "Result") -> list[str]:
     def marks(pids: Sequence[str | None]) -> str:
         return "".join(f"[{number}]" for number in sorted(numbers[pid] for pid in pids if pid in numbers))
 
-    every = [*result.sources, *[Sources()] * len(result.interpretations)]
+    reading_sources = [*result.sources, *[Sources()] * len(result.interpretations)]
     return [
-        "; ".join([marks(one.pids or [reading.pid]) or "none", *(f"{o.answer} {marks(o.pids)}" for o in one.otherwise)])
-        for reading, one in zip(result.interpretations, every, strict=False)
+        "; ".join(
+            [
+                marks(source.pids or [reading.pid]) or "none",
+                *(f"{other.answer} {marks(other.pids)}" for other in source.otherwise),
+            ]
+        )
+        for reading, source in zip(result.interpretations, reading_sources, strict=False)
     ]
 
 
@@ -160,7 +165,7 @@ def _looked_for(typed: str) -> str:
 def _sourced(result: "Result") -> str:
     """Return how many of the readings that are told have a source; coverage is of those that were verified."""
     pids = {passage.pid for passage in result.passages}
-    cited = [one.pid in pids for one in result.interpretations]
+    cited = [reading.pid in pids for reading in result.interpretations]
     if all(cited):
         return "every reading has a source"
     return "some readings have a source" if any(cited) else "no reading has a source"

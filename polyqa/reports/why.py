@@ -38,7 +38,7 @@ class Stage:
 def stages(result: "Result", steps: Sequence[Mapping[str, Any]]) -> list[Stage]:
     """Return the five stages of a question; ``steps`` are what `polyqa.watching.Watch` reported on the way."""
     found, best = _candidates(result, steps)
-    kept = {passage.pid for passage in result.passages}
+    kept_pids = {passage.pid for passage in result.passages}
     cited = {reading.pid for reading in result.interpretations} | {pid for one in result.sources for pid in one.pids}
     numbers = numbers_of(result.passages)
     passages = [
@@ -49,7 +49,7 @@ def stages(result: "Result", steps: Sequence[Mapping[str, Any]]) -> list[Stage]:
     for title, reading, share in zip(titles_of(result), result.interpretations, result.confidence, strict=True):
         detail = reading.answer if share is None else f"{reading.answer} – {sure(share)}"
         readings.append(Item(title, detail, numbers.get(reading.pid or "")))
-    listed = [Item(title, "", None, pid in kept) for pid, title in best.items()]
+    listed = [Item(title, "", None, pid in kept_pids) for pid, title in best.items()]
     return [
         Stage("Question", (Item(result.question, f"{result.program} · {result.lm}"),)),
         Stage(counted(found, "candidate"), _shortened(listed, found)),
@@ -60,8 +60,8 @@ def stages(result: "Result", steps: Sequence[Mapping[str, Any]]) -> list[Stage]:
 
 
 def _shortened(items: Sequence[Item], total: int | None = None) -> tuple[Item, ...]:
-    more = (len(items) if total is None else total) - len(items[:_LISTED])
-    return (*items[:_LISTED], *([Item(f"and {more:,} more", kept=False)] if more > 0 else []))
+    hidden = (len(items) if total is None else total) - len(items[:_LISTED])
+    return (*items[:_LISTED], *([Item(f"and {hidden:,} more", kept=False)] if hidden > 0 else []))
 
 
 def _candidates(result: "Result", steps: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, str]]:
@@ -115,9 +115,9 @@ def _proposed(steps: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """Yield the readings with answers that were proposed on the way."""
     for data in (step["data"] for step in steps if step["kind"] == "readings"):
         listed = data.get("interpretations")
-        for one in listed if isinstance(listed, list) else ():
-            if isinstance(one, Mapping) and one.get("question") and one.get("answer"):
-                yield str(one["question"]), str(one["answer"])
+        for proposal in listed if isinstance(listed, list) else ():
+            if isinstance(proposal, Mapping) and proposal.get("question") and proposal.get("answer"):
+                yield str(proposal["question"]), str(proposal["answer"])
         question, answer = data.get("interpretation"), data.get("short_answer")
         if question and answer and "null" not in (question, answer):
             yield str(question), str(answer)
