@@ -40,7 +40,8 @@ _LEADERS = re.compile(
 _NUMBER_BEFORE = re.compile(r"\W*(?:page\s*)?(\d{1,4})\b", re.IGNORECASE)
 _NUMBER_BEHIND = re.compile(r"\b(\d{1,4})\W*$")
 _NUMBERED = re.compile(r"^\W*(?:page\s*)?\d{1,4}\b\s*(?:of|/)?\s*|\s*\b\d{1,4}\W*$", re.IGNORECASE)
-_ROMAN = re.compile(r"[ivxlc]+", re.IGNORECASE)
+_PAGE = re.compile(r"[ivxlc]+|\W*page \d+(?: of \d+)?\W*", re.IGNORECASE)
+"""What can be nothing but the number of a page."""
 _SECTION_NUMBER = re.compile(r"(?:\d+|[A-Z](?=\.\d))(?:\.\d+)*(?=\.?\s+\S)")
 _DATE = re.compile(r"\w+\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4}|\d{1,2}(?:st|nd|rd|th|\.)? \w+\.?,? \d{4}")
 _EDGE = 2  # blocks, or lines, at the top and the bottom of a page that may be running ones
@@ -186,7 +187,7 @@ def printed_blocks(blocks: Sequence[Block]) -> list[Block]:
         for at in {*places[:_EDGE], *places[-_EDGE:]}
         if len(blocks[at].text) < _LONGEST_RUNNING
     }
-    large = {at for at in edges if _is_large(blocks[at], body)}
+    large = {at for at in edges if _is_large(blocks[at], body) and not _PAGE.fullmatch(blocks[at].text)}
     running = running_texts([(page, blocks[at].text) for at, page in edges.items() if at not in large])
     repeated = Counter(blocks[at].text for at in large)
     running |= {(edges[at], blocks[at].text) for at in large if repeated[blocks[at].text] >= _LEAST_PAGES}
@@ -346,8 +347,8 @@ def _without_contents(blocks: Sequence[Block]) -> list[Block]:
 def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
     """Return those of the texts at the edges of pages that are running headers and footers, with their pages.
 
-    These are texts that stand on three pages, Roman numbers, and numbers that go with the pages: alone, behind a text,
-    or before one, unless that may be a numbered heading because the page has its number elsewhere.
+    These are texts that stand on three pages, Roman numbers, "Page 1 of 3", and numbers that go with the pages: alone,
+    behind a text, or before one, unless that may be a numbered heading because the page has its number elsewhere.
 
     >>> sorted(running_texts([(4, "2 Wings"), (5, "Falcons 3"), (6, "4 Wings"), (6, "4 wings and a tail")]))
     [(4, '2 Wings'), (5, 'Falcons 3'), (6, '4 Wings')]
@@ -375,7 +376,7 @@ def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
     return {
         (page, text)
         for page, text in edges
-        if numbers[page, text] & likely or exact[text] >= _LEAST_PAGES or _ROMAN.fullmatch(text.strip())
+        if numbers[page, text] & likely or exact[text] >= _LEAST_PAGES or _PAGE.fullmatch(text.strip())
     }
 
 

@@ -41,7 +41,8 @@ def markup_of(text: str) -> str:
     """
     if re.search(r"(?m)^ *\.\. (?:[\w:-]+::|_[^:\n]+:)", text) or len(re.findall(r":[\w:+-]+:`[^`]+`", text)) > 1:
         return ".rst"
-    if len(re.findall(r"(?m)^#{1,4} \S", text)) > 1 and re.search(r"(?m)^```|\]\(\S+\)", text):
+    marked = len(re.findall(r"(?m)^#{1,4} \S", text)) > 1 and re.search(r"(?m)^```|\]\(\S+\)", text)
+    if marked or re.search(r"(?:\A|\n\n)#{2,4} \S", text):  # one # alone may begin a comment
         return ".md"
     headings = len(_WIKI_HEADING.findall(text))
     return ".wiki" if headings > 1 or (headings and "[[" in text) else ".txt"
