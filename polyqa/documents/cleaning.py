@@ -81,7 +81,6 @@ _STAMP = re.compile(
 )
 _FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
 _TITLE_LINE = re.compile(r"(?![a-z])[\w(“\"][\w ,'’()/&“”\"–-]{1,58}[\w)”\"]")
-_LEAST_LINE = 15  # characters of one that is no item of a list
 _TITLE_WORDS = 8
 LOWEST = 9  # level of a heading
 _LONGEST_HEADING = 180  # characters
@@ -386,7 +385,7 @@ def plain_blocks(text: str) -> list[Block]:
     Lines that stand alone are headings if they are numbered, in capitals, or underlined.
     """
     text = text if "\f" in text else _PAGE_END.sub("\\1\n\f", text)
-    pages = [_single_spaced([*_paragraphs(page.split("\n"))]) for page in text.split("\f")]
+    pages = [[*_paragraphs(page.split("\n"))] for page in text.split("\f")]
     running = running_texts([(number, line) for number, page in enumerate(pages, 1) for line in _edge_lines(page)])
     indented = Counter(lines[-1].startswith("  ") for page in pages for _, lines in page if len(lines) > 1)
     flush = indented[True] > 2 * indented[False]  # then a line that is not indented is a heading
@@ -449,35 +448,6 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
             paragraph = []
         if line.strip():
             paragraph.append(line)
-
-
-def _single_spaced(paragraphs: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    """Return the paragraphs of a page; of a double-spaced one, as OCR makes them, its sentences instead of its lines.
-
-    Such a page has paragraphs of one line, as wide as others, that go on below, in small letters; and full stops.
-    """
-    lines = [lines[0].strip() for _, lines in paragraphs if len(lines) == 1]
-    longest = max(map(len, lines), default=0)
-    full = [len(line) > max(_LEAST_LINE, longest / 2) and re.search(r"[\w,-]$", line) is not None for line in lines]
-    cut = sum(full[at] and below[0].islower() for at, below in enumerate(lines[1:]))
-    if cut < 3 or cut * 5 < len(paragraphs) or not any(line[-1] in ".!?" for line in lines):
-        return [*paragraphs]
-    result: list[tuple[int, list[str]]] = []
-    end = 0
-    for at, lines in paragraphs:
-        above = result[-1][1][-1].strip() if result else ""
-        apart = (
-            at > end + 1
-            or above.isupper()
-            or re.search(r"[.!?:]\W*$", above)
-            or re.match(r"\s*\d{1,3}[.)] |\W*\d+\W*$", lines[0])
-        )
-        if result and (not apart or (lines[0].strip()[0].islower() and re.search(r"[\w,-]$", above))):
-            result[-1] = (result[-1][0], [*result[-1][1], *lines])
-        else:
-            result.append((at, lines))
-        end = at + len(lines)
-    return result
 
 
 def _plain_block(lines: Sequence[str], place: dict[str, int]) -> Iterator[Block]:
