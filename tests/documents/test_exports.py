@@ -138,23 +138,6 @@ def test_a_chat_of_an_iphone_has_a_paragraph_for_each_message() -> None:
     assert [block.text[23:] for block in plain_blocks("\n".join(lines))] == ["Ann: Hi.", "Ben: Hello.", "Ann: Bye."]
 
 
-def test_tables_and_boxes_of_mediawiki(tmp_path: Path) -> None:
-    lines = [
-        "{{Infobox bird", "| length = 60 cm", "| image =", "}}", "The '''gyrfalcon''' is a [[falcon]].", "",
-        "== Range ==", "[[File:Gyr.jpg|thumb|One in [[Iceland]]]]", '{| class="wikitable"', "|+ Pairs",
-        "! Country !! Pairs", "|-", '| [[Norway]] || style="x" | 500', "|-", "| Iceland", "| 400", "|}", "",
-        "== See also ==", "* [[Owl]]", "[[Category:Falcons]]",
-    ]  # fmt: skip
-    (tmp_path / "Gyrfalcon.txt").write_text("\n".join(lines))
-    assert passages(tmp_path / "Gyrfalcon.txt") == [
-        ("Gyrfalcon › length", "length: 60 cm.", 2),
-        ("Gyrfalcon", "The gyrfalcon is a falcon.", 5),
-        ("Gyrfalcon › Range › Norway", "Country: Norway; Pairs: 500.", 12),
-        ("Gyrfalcon › Range › Iceland", "Country: Iceland; Pairs: 400.", 13),
-        ("Gyrfalcon › See also", "Owl.", 20),
-    ]
-
-
 @pytest.mark.parametrize(
     "heading",
     ["§ 2 Beiträge", "2 Überblick", "ÜBERBLICK", "Art. 5 Kündigung", "Article 3", "1. Обзор", "第2章 休暇", "1. 休暇"],

@@ -125,12 +125,12 @@ class NoSplitError(PolyqaError):
 
 def no_split(where: object, split: str | None, names: Iterable[object]) -> NoSplitError:
     """Return the error that a split is none of these, or is not named."""
-    names = [*map(str, names)]
-    what = f"there is no split {split!r}; there are {listed(names)}"
+    there = [*map(str, names)]
+    what = f"there is no split {split!r}; there are {listed(there)}"
     if split is None:
-        what = f"name a split; there are {listed(names)} (--split NAME, or {where}@NAME)"
+        what = f"name a split; there are {listed(there)} (--split NAME, or {where}@NAME)"
     error = NoSplitError(*problem(where, what).args)
-    error.first = next(iter(names), "")
+    error.first = there[0]
     return error
 
 
