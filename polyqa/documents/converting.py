@@ -113,10 +113,7 @@ def convert(path: Path) -> Iterator[Document]:
     elif suffix == ".json" and (rows := record_rows(decoded(path.read_bytes()), by_line=False)):
         yield _table(path, rows, line=None)
     elif suffix == ".xlsx":
-        blocks, about = read_workbook(path)
-        yield Document(
-            _title(about["title"] or "") or named_after(path.stem), cleaning.cleaned(blocks), _metadata(about)
-        )
+        yield _workbook(path)
     elif suffix == ".ipynb":
         yield _notebook(path)
     elif suffix in _TRANSCRIPTS:
@@ -176,6 +173,15 @@ def _table(path: Path, rows: Sequence[Sequence[str]], *, line: int | None) -> Do
     if line == 2 and text.count("\n") + 1 == len(rows):  # the first row names no columns
         line = 1
     return Document(named_after(path.stem), cleaning.cleaned([Block(text, "table", line=line)]), {})
+
+
+def _workbook(path: Path) -> Document:
+    sheets, about = read_workbook(path)
+    blocks = []
+    for name, rows in sheets.items():
+        table = rows_text([[_literal(cell) for cell in row] for row in rows])
+        blocks += [Block(_literal(name), "heading", 1), Block(table, "table")] if table else []
+    return Document(_title(about["title"] or "") or named_after(path.stem), cleaning.cleaned(blocks), _metadata(about))
 
 
 def _notebook(path: Path) -> Document:

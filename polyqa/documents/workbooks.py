@@ -5,9 +5,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from .blocks import Block, rows_text
-from .cleaning import inline, literal
-
 _UNSEEN = re.compile(r"_.|\*.|\[(?!\$)[^\]]*\]")
 """The width of a sign, what fills a cell, a colour or a condition."""
 _SIGNS = re.compile(r"\[\$([^\]-]*)[^\]]*\]|\"([^\"]*)\"|\\(.)")
@@ -15,25 +12,22 @@ _SIGNS = re.compile(r"\[\$([^\]-]*)[^\]]*\]|\"([^\"]*)\"|\\(.)")
 _NUMBER = re.compile(r"(?P<before>[^#0?E/]*)(?P<whole>[#0?][#0?,]*?)(?:\.(?P<places>[#0?]+))?(?P<behind>[^#0?E/,.]*)")
 
 
-def read_workbook(path: Path) -> tuple[list[Block], dict[str, Any]]:
-    """Return each sheet that is not hidden as a heading with a table, and what the file says of itself."""
+def read_workbook(path: Path) -> tuple[dict[str, list[list[str]]], dict[str, Any]]:
+    """Return the rows of each sheet that is not hidden, by its name, and what the file says of itself."""
     from openpyxl import load_workbook
 
     book = load_workbook(path, data_only=True)
-    blocks: list[Block] = []
-    for sheet in book.worksheets:
-        if sheet.sheet_state == "visible" and (rows := _rows(sheet)):
-            blocks += [Block(literal(sheet.title), "heading", 1), Block(rows_text(rows), "table")]
+    sheets = {sheet.title: _rows(sheet) for sheet in book.worksheets if sheet.sheet_state == "visible"}
     about = book.properties
     if about.creator == "openpyxl":  # which says so, and that it is of today, of a file that says nothing
-        return blocks, {"title": about.title}
+        return sheets, {"title": about.title}
     said = {"title": about.title, "author": about.creator, "keywords": about.keywords, "created_at": about.created}
-    return blocks, said
+    return sheets, said
 
 
 def _rows(sheet: Any) -> list[list[str]]:
     """Return the rows that hold something; a cell over several of them stands in each."""
-    rows = [[literal(inline(_shown(cell))) for cell in cells] for cells in sheet.iter_rows()]
+    rows = [[_shown(cell) for cell in cells] for cells in sheet.iter_rows()]
     for merged in sheet.merged_cells.ranges:
         top, column = merged.min_row - 1, merged.min_col - 1
         for row in filter(any, rows[top + 1 : merged.max_row]):
@@ -56,7 +50,7 @@ def _shown(cell: Any) -> str:
     if isinstance(value, datetime):
         return value.isoformat(" ", "minutes").removesuffix(" 00:00")
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return "" if value is None or cell.data_type == "e" else str(value)
+        return "" if value is None or cell.data_type == "e" else str(value).strip()
     pattern = _UNSEEN.sub("", cell.number_format.split(";")[0])
     signs = [sign[1] or sign[2] or sign[3] or "" for sign in _SIGNS.finditer(pattern)]
     number = _NUMBER.fullmatch(_SIGNS.sub("\0", pattern))
