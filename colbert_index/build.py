@@ -14,7 +14,7 @@ from .filters import ColumnKinds
 from .lengths import LengthCheck
 from .settings import MOST_SHARDS, IndexSettings, Manifest, fingerprint
 from .shards import Part, Run, build_shards, forget_shards, write_part
-from .stages import stages
+from .stages import stage, stages
 from .store import index_path
 from .trust import trust
 from .versions import is_half_made, is_index, new_version
@@ -96,16 +96,16 @@ def build_index(
     location = resolve_checkpoint(checkpoint)
     weights_hash = checkpoint_hash(location)
     lengths = LengthCheck(location, settings.doc_maxlen)
-    with new_version(target) as work, stages(progress) as bars:
+    with new_version(target) as work, stages(progress):
         part = Part(work, location, settings, model_name(encoder.name) if encoder else None)
         if passages is not None:
             forget_shards(target.resolve())
-            write_part(part, passages, bars, encoder)
+            write_part(part, passages, encoder)
             count, content_hash = len(passages), fingerprint(lengths.watch(passages), weights_hash, settings)
             columns = ColumnKinds(passages).columns
         else:
             count, content_hash, columns = build_shards(
-                corpus, target, part, shards, weights_hash, bars, run, encoder, lengths.watch
+                corpus, target, part, shards, weights_hash, run, encoder, lengths.watch
             )
         manifest = Manifest(
             passages=count,
@@ -119,7 +119,7 @@ def build_index(
             shards=shards,
             columns=columns,
         )
-        with bars.stage("writing checksums"):
+        with stage("writing checksums"):
             write_manifest(work, manifest)
             write_checksums(work)
     lengths.warn()

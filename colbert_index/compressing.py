@@ -22,7 +22,7 @@ import numpy as np
 from .engine import described, encode_documents, load_checkpoint
 from .files import INVERTED_FILE, METADATA, link_or_copy, read_part
 from .settings import IndexSettings
-from .stages import Advance, Stages
+from .stages import Advance, stage
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -85,19 +85,17 @@ class Codec:
         return torch.cat(codes), torch.cat(residuals)
 
 
-def train_codec(
-    texts: Sequence[str], passages: int, folder: Path, location: str, settings: IndexSettings, bars: Stages
-) -> None:
+def train_codec(texts: Sequence[str], passages: int, folder: Path, location: str, settings: IndexSettings) -> None:
     """Write the codec for an index of so many passages in all of its shards.
 
     It is trained on the texts of some (see `sampled`). The folder is made; `write_vectors` takes the codec from it.
     """
     folder.mkdir(parents=True)
-    with bars.stage("loading the checkpoint"):
+    with stage("loading the checkpoint"):
         model = load_checkpoint(location, settings)
-    with bars.stage("encoding a sample", len(texts), "passage") as advance:
+    with stage("encoding a sample", len(texts), "passage") as advance:
         vectors, lengths = encode_documents(model, texts, advance)
-    _trained(vectors, len(vectors) / len(lengths) * passages, settings, bars).save(folder)
+    _trained(vectors, len(vectors) / len(lengths) * passages, settings).save(folder)
 
 
 def write_vectors(
@@ -105,7 +103,6 @@ def write_vectors(
     work: Path,
     location: str,
     settings: IndexSettings,
-    bars: Stages,
     *,
     codec: Path | None = None,
 ) -> None:
@@ -113,7 +110,7 @@ def write_vectors(
 
     The codec is that of a folder of `train_codec`; if not given, one is trained on these texts.
     """
-    with bars.stage("loading the checkpoint"):
+    with stage("loading the checkpoint"):
         model = load_checkpoint(location, settings)
     chunks = [texts[begin : begin + _CHUNK] for begin in range(0, len(texts), _CHUNK)]
     # The sample's vectors are kept for the index; those of a corpus of one chunk are all of them.
@@ -124,18 +121,18 @@ def write_vectors(
     first: Any = None
     known: dict[int, Any] = {}
     if sample:
-        with bars.stage("encoding" if once else "encoding a sample", len(sample), "passage") as advance:
+        with stage("encoding" if once else "encoding a sample", len(sample), "passage") as advance:
             first, lengths = encode_documents(model, [texts[number] for number in sample], advance)
         known = {} if once else dict(zip(sample, first.split(lengths), strict=True))
     if codec is None:
-        _trained(first, len(first) / len(lengths) * len(texts), settings, bars).save(work)
+        _trained(first, len(first) / len(lengths) * len(texts), settings).save(work)
     else:
         for name in _CODEC:
             link_or_copy(codec / name, work / name)
     trained = Codec.load(work)
     with ExitStack() as running:
-        encoded = None if once else running.enter_context(bars.stage("encoding", len(texts), "passage"))
-        compressed = running.enter_context(bars.stage("compressing", len(texts), "passage"))
+        encoded = None if once else running.enter_context(stage("encoding", len(texts), "passage"))
+        compressed = running.enter_context(stage("compressing", len(texts), "passage"))
         for number, chunk in enumerate(chunks):
             vectors, lengths = (
                 (first, lengths) if encoded is None else _encoded(model, chunk, number * _CHUNK, known, encoded)
@@ -143,7 +140,7 @@ def write_vectors(
             worth = len(chunk) / max(1, len(vectors))
             parts = trained.compress(vectors, lambda done, worth=worth: compressed(worth * done))  # type: ignore[misc]
             write_chunk(work, number, number * _CHUNK, parts, lengths)
-    with bars.stage("writing the inverted file"):
+    with stage("writing the inverted file"):
         write_inverted_file(work, len(chunks), described(location, settings))
 
 
@@ -213,7 +210,7 @@ def _centroids_for(vectors: float) -> int:
     return int(max(1, min(wanted, int(vectors) // 2)))
 
 
-def _trained(vectors: "Tensor", expected: float, settings: IndexSettings, bars: Stages) -> Codec:
+def _trained(vectors: "Tensor", expected: float, settings: IndexSettings) -> Codec:
     """Train the centroids for an index of so many token vectors, and the buckets, on some of them; seeded."""
     import torch
 
@@ -221,9 +218,9 @@ def _trained(vectors: "Tensor", expected: float, settings: IndexSettings, bars: 
     generator = torch.Generator().manual_seed(settings.seed)
     sample = vectors[torch.randperm(len(vectors), generator=generator)[: _POINTS_PER_CENTROID * count]].float()
     held_out = sample[: max(1, min(len(sample) // 20, 50_000))]
-    with bars.stage("finding centroids", settings.kmeans_iterations, "round") as advance:
+    with stage("finding centroids", settings.kmeans_iterations, "round") as advance:
         centroids = _centroids(sample.numpy(), count, settings, advance)
-    with bars.stage("measuring residuals"):
+    with stage("measuring residuals"):
         residuals = held_out - centroids[nearest(finder_of(centroids), held_out)]
         levels = torch.arange(2**settings.nbits) / 2**settings.nbits
         cutoffs = residuals.quantile(levels[1:])

@@ -5,7 +5,7 @@ from pathlib import Path
 from polyqa.base.errors import PolyqaError
 
 from .files import no_index
-from .shards import forget_shards
+from .shards import forget_shards, shards_home
 from .store import index_path
 from .versions import CURRENT, QUESTIONS, VERSIONS, is_half_made, is_held, is_index
 from .writing import one_writer
@@ -17,7 +17,8 @@ def delete_index(index: str | Path) -> None:
     Parameters
     ----------
     index
-        A name in `store.index_home`, or a path. A damaged index can be deleted, too.
+        A name in `store.index_home`, or a path. A damaged index can be deleted, too, and the shards that a build left
+        which was stopped.
 
     Raises
     ------
@@ -29,14 +30,17 @@ def delete_index(index: str | Path) -> None:
     with one_writer(target) as work:
         deletable(index)  # as it may have been deleted meanwhile
         forget_shards(target)
-        # Out of the way at once; a kill from here on leaves what the next writer in this folder removes.
-        target.rename(work / "deleted")
+        if target.is_dir():
+            # Out of the way at once; a kill from here on leaves what the next writer in this folder removes.
+            target.rename(work / "deleted")
 
 
 def deletable(index: str | Path) -> Path:
     """Return the folder of an index that may be deleted; see `delete_index` for the errors."""
     target = index_path(index).absolute()
     if not target.is_dir():
+        if shards_home(target).is_dir():
+            return target
         raise no_index(target)
     if target.is_symlink():
         raise PolyqaError(

@@ -25,7 +25,7 @@ from .corpus import CorpusSource, as_corpus, warn_of_left_out
 from .files import VECTORS, parts_of, passage_line, read_passages, write_texts
 from .filters import ColumnKinds, Kind
 from .settings import IndexSettings, fingerprint
-from .stages import Stages
+from .stages import stage
 
 _AT_ONCE = 512  # passages between two moves of a bar
 _READ_AT_ONCE = 1_000  # the same while the corpus is read
@@ -52,19 +52,19 @@ Run = Callable[[Sequence[Part]], Iterable[int]]
 """Has every part built somewhere by `build_shard`; yields what that returns as it comes, in any order."""
 
 
-def write_part(part: Part, passages: Sequence[Passage], bars: Stages, encoder: Encoder | None) -> None:
+def write_part(part: Part, passages: Sequence[Passage], encoder: Encoder | None) -> None:
     """Write vectors, passages and terms of a part; ``encoder`` is the part's, if it is loaded already."""
     texts = [passage.indexed_text for passage in passages]
-    write_vectors(texts, part.folder, part.location, part.settings, bars, codec=part.codec)
+    write_vectors(texts, part.folder, part.location, part.settings, codec=part.codec)
     if part.encoder is not None:
-        np.save(part.folder / VECTORS, _sentence_vectors(texts, encoder or Encoder(part.encoder), bars))
-    with bars.stage("writing passages and terms"):
+        np.save(part.folder / VECTORS, _sentence_vectors(texts, encoder or Encoder(part.encoder)))
+    with stage("writing passages and terms"):
         write_texts(part.folder, passages)
 
 
-def _sentence_vectors(texts: Sequence[str], encoder: Encoder, bars: Stages) -> NDArray[np.float16]:
+def _sentence_vectors(texts: Sequence[str], encoder: Encoder) -> NDArray[np.float16]:
     rows = []
-    with bars.stage("encoding for reranking", len(texts), "passage") as advance:
+    with stage("encoding for reranking", len(texts), "passage") as advance:
         for begin in range(0, len(texts), _AT_ONCE):
             rows.append(encoder.encode(texts[begin : begin + _AT_ONCE]).astype(np.float16))
             advance(len(rows[-1]))
@@ -87,7 +87,6 @@ def build_shards(
     part: Part,
     shards: int,
     checkpoint_hash: str,
-    bars: Stages,
     run: Run | None,
     encoder: Encoder | None,
     watch: Callable[[Iterable[Passage]], Iterable[Passage]],
@@ -100,7 +99,7 @@ def build_shards(
     require_no_links(home)
     shutil.rmtree(home / _TEXTS, ignore_errors=True)
     try:
-        spooled = spool(corpus, home / _TEXTS, shards, bars)
+        spooled = spool(corpus, home / _TEXTS, shards)
     except BaseException:  # what was finished earlier stays; a corpus that is refused leaves nothing
         shutil.rmtree(home / _TEXTS, ignore_errors=True)
         with suppress(OSError):
@@ -113,19 +112,14 @@ def build_shards(
         draft = home / f".{_CODEC}"
         shutil.rmtree(draft, ignore_errors=True)
         texts = spooled.texts(sampled(spooled.count, spooled.characters, part.settings))
-        train_codec(texts, spooled.count, draft, part.location, part.settings, bars)
+        train_codec(texts, spooled.count, draft, part.location, part.settings)
         draft.rename(codec)
     parts = [replace(part, folder=home / file.stem, codec=codec) for file in spooled.files]
     left = [shard for shard in parts if not shard.folder.is_dir()]
-    if run is None:
-        for shard in left:
-            with bars.within(f"shard {int(shard.folder.name) + 1} of {shards}: "):
-                build_shard(shard, bars, encoder)
-    else:
-        with bars.stage("building shards", spooled.count, "passage") as advance:
-            advance(spooled.count * (1 - len(left) / shards))
-            for passages in run(left):
-                advance(passages)
+    with stage("building shards", spooled.count, "passage") as advance:
+        advance(spooled.count * (1 - len(left) / shards))
+        for passages in run(left) if run else (build_shard(shard, encoder) for shard in left):
+            advance(passages)
     for shard, place in zip(parts, parts_of(part.folder, shards), strict=True):
         place.parent.mkdir(exist_ok=True)
         shard.folder.rename(place)
@@ -145,13 +139,13 @@ def _keep_only(home: Path, build: str) -> None:
     write_atomically(state, build.encode())
 
 
-def build_shard(part: Part, bars: Stages = Stages(), encoder: Encoder | None = None) -> int:
+def build_shard(part: Part, encoder: Encoder | None = None) -> int:
     """Build one shard, from its file of passages, and return how many these are; it lies in its place when whole."""
     passages = _read(part.folder.parent / _TEXTS / f"{part.folder.name}.jsonl")
     draft = part.folder.with_name(f".{part.folder.name}")
     shutil.rmtree(draft, ignore_errors=True)  # of a worker that was lost
     draft.mkdir()
-    write_part(replace(part, folder=draft), passages, bars, encoder)
+    write_part(replace(part, folder=draft), passages, encoder)
     draft.rename(part.folder)
     return len(passages)
 
@@ -186,13 +180,13 @@ def _read(file: Path) -> list[Passage]:
     return [passage for passage in read_passages(file) if passage is not None]
 
 
-def spool(corpus: CorpusSource, folder: Path, shards: int, bars: Stages) -> Spool:
+def spool(corpus: CorpusSource, folder: Path, shards: int) -> Spool:
     """Read a corpus, check it (see `read_corpus`), and deal it out; there must be a passage for each shard."""
     folder.mkdir(parents=True)
     files = tuple(folder / f"{number:04}.jsonl" for number in range(shards))
     kinds, count, characters = ColumnKinds(), 0, 0
     read, ids = as_corpus(corpus), folder / "ids.sqlite"
-    with ExitStack() as opened, bars.stage("reading the corpus") as advance:
+    with ExitStack() as opened, stage("reading the corpus") as advance:
         streams = [opened.enter_context(file.open("w", encoding="utf-8")) for file in files]
         for passage in read.distinct(ids):
             streams[count % shards].write(passage_line(passage))

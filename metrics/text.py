@@ -223,9 +223,17 @@ def ends(text: str) -> bool:
 
 
 def sentence_at(text: str, position: int) -> Sentence:
-    """Return the sentence that holds a character position."""
+    r"""Return the sentence that holds a character position; the end of a paragraph, or of a heading, ends one, too.
+
+    >>> sentence_at("## Fuel\n\nIt takes 40 litres", 12).text
+    'It takes 40 litres'
+    """
     parts = sentences(text)
-    return next((part for part in parts if part.start <= position < part.end), parts[-1])
+    found = next((part for part in parts if part.start <= position < part.end), parts[-1])
+    gaps = [*re.finditer(r"\n\s*\n\s*", text)]
+    start = max([found.start, *(gap.end() for gap in gaps if gap.end() <= position)])
+    end = min([found.end, *(gap.start() for gap in gaps if gap.start() >= position)])
+    return Sentence(text[start:end].strip(), start, end)
 
 
 def around(sentence: Sentence, position: int, most: int = 240) -> str:

@@ -304,7 +304,7 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
     asked: list[AskedOfNamesakes] = []
     trust: Trust | None = engine.trust if isinstance(engine, ExtractiveEngine) else None
     trusted = TRUSTED
-    if fluent := trust is None:
+    if trust is None:
         keeping = lm.copy(cache=True)  # with all others of this folder: what was asked is not asked again
         pairs = namesakes(passages)
         with bar(len(pairs), "namesakes") as step:
@@ -321,7 +321,6 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
         seed=budget.seed,
         asked=asked,
         trust_read=embedded_engine().trust,
-        fluent=fluent,
     )
     dropped = [asdict(one) for one in usable.dropped]
     for file, value in ((QUESTIONS, _records(usable.questions)), (DROPPED, dropped)):

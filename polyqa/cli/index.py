@@ -410,7 +410,7 @@ def _what_goes(folder: Path) -> str:
     try:
         index = ColBERTIndex(folder)
     except IndexFaultError:
-        return "a damaged index"
+        return "a damaged index" if folder.is_dir() else "shards of a build that was stopped"
     return f"{counted(len(index), 'passage')}, {index.info()['bytes'] / 1e6:,.1f} MB"
 
 

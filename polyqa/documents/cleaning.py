@@ -40,7 +40,8 @@ _LEADERS = re.compile(
 _NUMBER_BEFORE = re.compile(r"\W*(?:page\s*)?(\d{1,4})\b", re.IGNORECASE)
 _NUMBER_BEHIND = re.compile(r"\b(\d{1,4})\W*$")
 _NUMBERED = re.compile(r"^\W*(?:page\s*)?\d{1,4}\b\s*(?:of|/)?\s*|\s*\b\d{1,4}\W*$", re.IGNORECASE)
-_ROMAN = re.compile(r"[ivxlc]+", re.IGNORECASE)
+_PAGE = re.compile(r"[ivxlc]+|\W*page \d+(?: of \d+)?\W*", re.IGNORECASE)
+"""What can be nothing but the number of a page."""
 _SECTION_NUMBER = re.compile(r"(?:\d+|[A-Z](?=\.\d))(?:\.\d+)*(?=\.?\s+\S)")
 _DATE = re.compile(r"\w+\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4}|\d{1,2}(?:st|nd|rd|th|\.)? \w+\.?,? \d{4}")
 _EDGE = 2  # blocks, or lines, at the top and the bottom of a page that may be running ones
@@ -80,7 +81,6 @@ _STAMP = re.compile(
 )
 _FLUSH_HEADING = re.compile(r"[A-Z][\w ,'’()/-]{2,60}")
 _TITLE_LINE = re.compile(r"(?![a-z])[\w(“\"][\w ,'’()/&“”\"–-]{1,58}[\w)”\"]")
-_LEAST_LINE = 15  # characters of one that is no item of a list
 _TITLE_WORDS = 8
 LOWEST = 9  # level of a heading
 _LONGEST_HEADING = 180  # characters
@@ -186,7 +186,7 @@ def printed_blocks(blocks: Sequence[Block]) -> list[Block]:
         for at in {*places[:_EDGE], *places[-_EDGE:]}
         if len(blocks[at].text) < _LONGEST_RUNNING
     }
-    large = {at for at in edges if _is_large(blocks[at], body)}
+    large = {at for at in edges if _is_large(blocks[at], body) and not _PAGE.fullmatch(blocks[at].text)}
     running = running_texts([(page, blocks[at].text) for at, page in edges.items() if at not in large])
     repeated = Counter(blocks[at].text for at in large)
     running |= {(edges[at], blocks[at].text) for at in large if repeated[blocks[at].text] >= _LEAST_PAGES}
@@ -346,8 +346,8 @@ def _without_contents(blocks: Sequence[Block]) -> list[Block]:
 def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
     """Return those of the texts at the edges of pages that are running headers and footers, with their pages.
 
-    These are texts that stand on three pages, Roman numbers, and numbers that go with the pages: alone, behind a text,
-    or before one, unless that may be a numbered heading because the page has its number elsewhere.
+    These are texts that stand on three pages, Roman numbers, "Page 1 of 3", and numbers that go with the pages: alone,
+    behind a text, or before one, unless that may be a numbered heading because the page has its number elsewhere.
 
     >>> sorted(running_texts([(4, "2 Wings"), (5, "Falcons 3"), (6, "4 Wings"), (6, "4 wings and a tail")]))
     [(4, '2 Wings'), (5, 'Falcons 3'), (6, '4 Wings')]
@@ -375,7 +375,7 @@ def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:
     return {
         (page, text)
         for page, text in edges
-        if numbers[page, text] & likely or exact[text] >= _LEAST_PAGES or _ROMAN.fullmatch(text.strip())
+        if numbers[page, text] & likely or exact[text] >= _LEAST_PAGES or _PAGE.fullmatch(text.strip())
     }
 
 
@@ -385,7 +385,7 @@ def plain_blocks(text: str) -> list[Block]:
     Lines that stand alone are headings if they are numbered, in capitals, or underlined.
     """
     text = text if "\f" in text else _PAGE_END.sub("\\1\n\f", text)
-    pages = [_single_spaced([*_paragraphs(page.split("\n"))]) for page in text.split("\f")]
+    pages = [[*_paragraphs(page.split("\n"))] for page in text.split("\f")]
     running = running_texts([(number, line) for number, page in enumerate(pages, 1) for line in _edge_lines(page)])
     indented = Counter(lines[-1].startswith("  ") for page in pages for _, lines in page if len(lines) > 1)
     flush = indented[True] > 2 * indented[False]  # then a line that is not indented is a heading
@@ -448,35 +448,6 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
             paragraph = []
         if line.strip():
             paragraph.append(line)
-
-
-def _single_spaced(paragraphs: Sequence[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    """Return the paragraphs of a page; of a double-spaced one, as OCR makes them, its sentences instead of its lines.
-
-    Such a page has paragraphs of one line, as wide as others, that go on below, in small letters; and full stops.
-    """
-    lines = [lines[0].strip() for _, lines in paragraphs if len(lines) == 1]
-    longest = max(map(len, lines), default=0)
-    full = [len(line) > max(_LEAST_LINE, longest / 2) and re.search(r"[\w,-]$", line) is not None for line in lines]
-    cut = sum(full[at] and below[0].islower() for at, below in enumerate(lines[1:]))
-    if cut < 3 or cut * 5 < len(paragraphs) or not any(line[-1] in ".!?" for line in lines):
-        return [*paragraphs]
-    result: list[tuple[int, list[str]]] = []
-    end = 0
-    for at, lines in paragraphs:
-        above = result[-1][1][-1].strip() if result else ""
-        apart = (
-            at > end + 1
-            or above.isupper()
-            or re.search(r"[.!?:]\W*$", above)
-            or re.match(r"\s*\d{1,3}[.)] |\W*\d+\W*$", lines[0])
-        )
-        if result and (not apart or (lines[0].strip()[0].islower() and re.search(r"[\w,-]$", above))):
-            result[-1] = (result[-1][0], [*result[-1][1], *lines])
-        else:
-            result.append((at, lines))
-        end = at + len(lines)
-    return result
 
 
 def _plain_block(lines: Sequence[str], place: dict[str, int]) -> Iterator[Block]:

@@ -11,7 +11,7 @@ import mailbox
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from email import message_from_bytes, policy
@@ -25,7 +25,7 @@ from charset_normalizer import from_bytes
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.languages import foreign_language
-from polyqa.base.rows import SUFFIXES, cells_of, format_of, read_rows
+from polyqa.base.rows import SUFFIXES, NoSplitError, cells_of, format_of, read_rows
 from polyqa.base.text import well_formed
 from polyqa.base.values import MetadataValue
 from polyqa.colbert_index.corpus import SHAPE, holds_passage
@@ -36,6 +36,7 @@ from .markdown import front_matter, markdown_blocks
 from .markup import markup_of, rst_as_markdown, wiki_as_markdown
 from .records import record_rows
 from .transcripts import transcript_blocks
+from .workbooks import read_workbook
 
 FORMATS = {
     ".pdf": "PDF", ".docx": "DOCX", ".pptx": "PPTX", ".xlsx": "XLSX", ".odt": "ODT", ".rtf": "RTF",
@@ -61,6 +62,8 @@ _CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?([\w-]+)", re.
 _ESCAPED = re.compile(rb"<title\b[^<]*|<[^<>]*>|(&(?:lt|#0*60|#x0*3c);)", re.IGNORECASE)
 """Finds signs that a web page shows, or passes over tags and the title, which kreuzberg reads rightly."""
 _MARKED_UP = re.compile(r"</[a-z]\w*>|<br ?/?>", re.IGNORECASE)
+_SPAN = re.compile(rb"(?i)(?<![\w-])(row|col)span\s*=\s*[\"']?\s*(\d+)")
+"""Of a cell of a web page, over rows or columns."""
 _CENTRAL = ("Polish", "Czech", "Hungarian", "Romanian")
 _AS_BROWSERS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252")
 """Encodings that browsers read as another one (WHATWG, Encoding)."""
@@ -81,6 +84,8 @@ def is_ready(path: Path, split: str | None = None) -> bool:
             return not all(isinstance(row, Mapping) and _OF_CORPORA.isdisjoint(map(str.lower, row)) for row in rows)
         first = next(rows, None)
         return SHAPE.is_row(first) and any(map(holds_passage, chain([first], rows)))
+    except NoSplitError as error:  # which split is to be read the reader of corpora asks
+        return split is None and is_ready(path, error.first)
     except PolyqaError as error:  # the ids of a TSV file in another encoding would be lost without a word
         return suffix in _LINES or (suffix == ".tsv" and isinstance(error.__cause__, UnicodeDecodeError))
 
@@ -95,9 +100,11 @@ def convert(path: Path) -> Iterator[Document]:
     if re.fullmatch(r"(?i)(genindex(-\w+)?|py-modindex|search)\.html?", path.name):
         raise UnreadableError("is an index of links")
     if suffix == ".mbox":
-        yield from _mails(path)
+        box = mailbox.mbox(path, create=False)
+        escaped = (box.get_bytes(key) for key in box.keys())  # noqa: SIM118 - a mailbox iterates over its messages, parsed
+        yield from _mails((re.sub(rb"(?m)^>(>*From )", rb"\1", data) for data in escaped), archived=True)
     elif suffix == ".eml":
-        yield _mail(path.read_bytes(), archived=False)
+        yield from _mails([path.read_bytes()], archived=False)
     elif suffix in (".csv", ".tsv"):
         rows = [*cells_of(decoded(path.read_bytes()))]  # with a lone quote (5" pump), kreuzberg makes a single row
         yield _table(path, rows, line=2)
@@ -105,6 +112,8 @@ def convert(path: Path) -> Iterator[Document]:
         yield _table(path, record_rows(decoded(path.read_bytes()), by_line=True), line=1)
     elif suffix == ".json" and (rows := record_rows(decoded(path.read_bytes()), by_line=False)):
         yield _table(path, rows, line=None)
+    elif suffix == ".xlsx":
+        yield _workbook(path)
     elif suffix == ".ipynb":
         yield _notebook(path)
     elif suffix in _TRANSCRIPTS:
@@ -166,6 +175,15 @@ def _table(path: Path, rows: Sequence[Sequence[str]], *, line: int | None) -> Do
     return Document(named_after(path.stem), cleaning.cleaned([Block(text, "table", line=line)]), {})
 
 
+def _workbook(path: Path) -> Document:
+    sheets, about = read_workbook(path)
+    blocks = []
+    for name, rows in sheets.items():
+        table = rows_text([[_literal(cell) for cell in row] for row in rows])
+        blocks += [Block(_literal(name), "heading", 1), Block(table, "table")] if table else []
+    return Document(_title(about["title"] or "") or named_after(path.stem), cleaning.cleaned(blocks), _metadata(about))
+
+
 def _notebook(path: Path) -> Document:
     """Return the texts and the code of a Jupyter notebook, without what the code printed."""
     texts = {"markdown": "{}", "code": "~~~~~~\n{}\n~~~~~~"}
@@ -175,25 +193,25 @@ def _notebook(path: Path) -> Document:
     return replace(document, blocks=[replace(block, line=None) for block in document.blocks])
 
 
-def _mails(path: Path) -> Iterator[Document]:
-    """Yield the messages of a mailbox but for those without a text; `UnreadableError` if there is no other."""
+def _mails(messages: Iterable[bytes], *, archived: bool) -> Iterator[Document]:
+    """Yield messages and those attached to them, but for those without a text; `UnreadableError` if all are."""
     lacking: UnreadableError | None = None
     found = False
-    box = mailbox.mbox(path, create=False)
-    for key in box.keys():  # noqa: SIM118 - a mailbox iterates over its messages, parsed
-        escaped = box.get_bytes(key)
-        try:
-            yield _mail(re.sub(rb"(?m)^>(>*From )", rb"\1", escaped), archived=True)
-            found = True
-        except UnreadableError as error:
-            lacking = error
+    for data in messages:
+        whole = message_from_bytes(data, policy=policy.default)
+        attached = (part.get_payload() for part in whole.walk() if part.get_content_type() == "message/rfc822")
+        for message in (whole, *chain.from_iterable(attached)):
+            try:
+                yield _mail(message, archived=archived)
+                found = True
+            except UnreadableError as error:
+                lacking = error
     if lacking is not None and not found:
         raise lacking
 
 
-def _mail(data: bytes, *, archived: bool) -> Document:
+def _mail(message: EmailMessage, *, archived: bool) -> Document:
     """Return the text of a message; what it quotes stands in another one if it is part of an archive."""
-    message = message_from_bytes(data, policy=policy.default)
     body = message.get_body(("plain", "html"))
     if body is None:
         raise UnreadableError("holds no text")
@@ -294,12 +312,14 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     elif suffix == ".pdf":
         pages = {page["page_number"]: page["content"] for page in result.pages or [] if page["content"].strip()}
         blocks = cleaning.printed_blocks(_whole(blocks, pages))
-        first = next(iter(pages.values()), "").strip().split("\n")[0].strip()
+        kept = " ".join(block.text for block in blocks)  # without running lines, which may be drawn first
+        lines = (line.strip() for line in next(iter(pages.values()), "").split("\n"))
+        first = next((line for line in lines if line and line in kept), "")
         title = title or (first if len(first) < 100 and re.search(r"[^\W\d_]{3}", first) else "")
     elif suffix in _WEB:  # of these its structure lacks the terms of lists of definitions
         body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
         blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
-    if suffix in (".xlsx", ".json") and not title:  # their first heading is a sheet's or a key's
+    if suffix == ".json" and not title:  # its first heading is a key's
         title = named_after(file.stem) if isinstance(file, Path) else ""
     blocks = cleaning.cleaned(blocks)
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
@@ -340,6 +360,9 @@ def _with_listed_terms(page: bytes) -> bytes:
     >>> _with_listed_terms(b"<tr><th>Name</th><td>Falcon</td></tr>")
     b'<tr><th>Name:</th><td>Falcon</td></tr>'
     """
+    page = re.sub(
+        rb"(?is)<table\b(?:(?!<table\b).)*?\browspan\b(?:(?!<table\b).)*?</table>", _tall_cells_repeated, page
+    )
     page = re.sub(rb"(?i)<(/?)dl\b", rb"<\1ul", page)
     page = re.sub(
         rb"(?is)<dt\b[^>]*>((?:(?!<dt\b).)*?)[\s:]*(?:</spa[n]>)?(?:</dt>\s*)?<dd\b[^>]*>", rb"<li>\1: ", page
@@ -348,6 +371,31 @@ def _with_listed_terms(page: bytes) -> bytes:
         rb"(?is)(<tr\b[^>]*>\s*<th\b(?:(?!<t[hdr]\b).)*?)(</th>\s*<td\b(?:(?!<t[hdr]\b).)*</tr)", rb"\1:\2", page
     )
     return re.sub(rb"(?i)</dd\b", rb"</li", page)
+
+
+def _tall_cells_repeated(table: re.Match[bytes]) -> bytes:
+    r"""Return a table of a web page in which a cell over several rows stands in each: kreuzberg leaves it empty.
+
+    >>> _tall_cells_repeated(re.match(b".*", b"<tr><td rowspan=2>North<td>A</tr><tr><td>B</tr>"))
+    b'<tr><td data-rows=2>North<td>A</tr><tr><td data-rows=2>North<td>B</tr>'
+    """
+    shown, *lines = re.split(rb"(?i)(?=<tr\b)", table[0])
+    tall: dict[int, tuple[bytes, int]] = {}  # by column: a cell, and in how many rows it is still to stand
+    for line in lines:
+        cells, behind = re.split(rb"(?i)(?=</t(?:r|head|body|foot|able)\b|\Z)", line, maxsplit=1)
+        begin, *own = re.split(rb"(?i)(?=<t[dh]\b)", cells)
+        shown += begin
+        column = 0
+        while own or column in tall:
+            cell, rows = tall.pop(column) if column in tall else (own.pop(0), 1)
+            spans = {kind.lower(): int(number) for kind, number in _SPAN.findall(cell.partition(b">")[0])}
+            cell, rows = re.sub(rb"(?i)(?<![\w-])rowspan(?=\s*=)", b"data-rows", cell), spans.get(b"row", rows)
+            if rows > 1:
+                tall[column] = cell, rows - 1
+            shown += cell
+            column += spans.get(b"col", 1)
+        shown += behind
+    return shown
 
 
 def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:

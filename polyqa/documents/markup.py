@@ -27,9 +27,6 @@ _ADORNMENT = re.compile(r"([-=`:.'\"~^_*+#<>])\1{2,} *")
 _ROLE = re.compile(r"(?<![\w`]):[\w:+-]+:`([^`]+)`|`([^`<]+?)\s*<[^`>]*>`__?|(?<!`)`([^`]+)`__?(?!\w)")
 _REFERENCE = re.compile(r"(?<!\w)((?!_)\w*[^\W_]|\[[\w#*]+\])__?(?=[\s.,;:)!?]|$)", re.MULTILINE)
 _NUMBER = re.compile(r"(?:#\.|\((?:\d+|#)\)) +(?=\S)")
-_WIKI_MEDIA = re.compile(
-    r"\[\[(?:File|Image|Datei|Fichier|Category|Kategorie|Catégorie):(?:[^\[\]]|\[\[[^\[\]]*\]\])*\]\]", re.IGNORECASE
-)
 _WIKI_HEADING = re.compile(r"^(={1,6}) *([^=\s](?:.*?\S)?) *=+\s*$", re.MULTILINE)
 
 
@@ -41,7 +38,8 @@ def markup_of(text: str) -> str:
     """
     if re.search(r"(?m)^ *\.\. (?:[\w:-]+::|_[^:\n]+:)", text) or len(re.findall(r":[\w:+-]+:`[^`]+`", text)) > 1:
         return ".rst"
-    if len(re.findall(r"(?m)^#{1,4} \S", text)) > 1 and re.search(r"(?m)^```|\]\(\S+\)", text):
+    marked = len(re.findall(r"(?m)^#{1,4} \S", text)) > 1 and re.search(r"(?m)^```|\]\(\S+\)", text)
+    if marked or re.search(r"(?:\A|\n\n)#{2,4} \S", text):  # one # alone may begin a comment
         return ".md"
     headings = len(_WIKI_HEADING.findall(text))
     return ".wiki" if headings > 1 or (headings and "[[" in text) else ".txt"
@@ -219,7 +217,7 @@ def _listed_rows(lines: Sequence[str]) -> list[list[str]]:
 
 
 def wiki_as_markdown(text: str) -> str:
-    r"""Return the markup of MediaWiki, DokuWiki and Zim as Markdown.
+    r"""Return the markup of wikis that keep their pages as text, DokuWiki and Zim, as Markdown.
 
     >>> wiki_as_markdown("== Eyes ==\n* See [[Birds:Hawk|hawks]] and [[Birds:Owl]], //sharp//.")
     '## Eyes\n- See hawks and Owl, sharp.'
@@ -229,13 +227,7 @@ def wiki_as_markdown(text: str) -> str:
     falling = first is not None and len(first[1]) > 4  # DokuWiki's and Zim's outermost headings have the most signs
     lines, fenced = text.split("\n"), False
     for at, line in enumerate(lines):
-        if not fenced and line.startswith("{|") and "|}" in lines[at:]:
-            end = lines.index("|}", at) + 1
-            table = _wiki_table(lines[at + 1 : end - 1])
-            lines[at:end] = ["", *table, *[""] * (end - at - 1 - len(table))]
-        elif line.strip() in ("'''", "{{{", "}}}", "<pre>", "</pre>") or re.fullmatch(
-            r"</?(?:code|file)\b[^>]*>", line
-        ):
+        if line.strip() in ("'''", "{{{", "}}}", "<pre>", "</pre>") or re.fullmatch(r"</?(?:code|file)\b[^>]*>", line):
             lines[at], fenced = _FENCE, not fenced
         elif heading := None if fenced else _WIKI_HEADING.match(line):
             level = 7 - len(heading[1]) if falling else len(heading[1])
@@ -245,25 +237,10 @@ def wiki_as_markdown(text: str) -> str:
     return "\n".join(lines)
 
 
-def _wiki_table(lines: Sequence[str]) -> list[str]:
-    """Return a table of MediaWiki as one of Markdown."""
-    rows: list[list[str]] = [[]]
-    for line in lines:
-        if line.startswith("|-"):
-            rows.append([])
-        elif line[:1] in ("|", "!") and line[:2] != "|+":
-            cells = re.split(r"\|\||!!", line[1:])
-            rows[-1] += [_wiki_line(re.sub(r"^[^\[\]|]*=[^\[\]|]*\|", "", cell).strip()) for cell in cells]
-    return _pipes([row for row in rows if row], named=any(line.startswith("!") for line in lines))
-
-
 def _wiki_line(line: str) -> str:
-    line = re.sub(r"^(?:\{\{[^{}]*|\}\}|\|[^|=]*=)$", "", line)  # of a template, and its fields without a value
-    line = re.sub(r"^\| *(\w[^=|]*?) *= *(\S.*)$", r"- \1: \2", line)
-    line = _WIKI_MEDIA.sub("", line)
     line = re.sub(r"^(?:[*#]+ +|[*#](?![*#])|[*#]{2,}(?!.*\*\*)|\[[ *x>]?\] )", "- ", line)
     line = re.sub(r"\[\[(?:[^\]|]*\||(?!\w+://)[^\]|]*:)?\s*([^\]|]*?)\s*\]\]", r"\1", line)
-    line = re.sub(r"\{\{[^{}]*\}\}|<ref\b[^>]*/>|<ref\b.*?</ref>", "", line)
+    line = re.sub(r"\{\{[^{}]*\}\}", "", line)
     line = re.sub(r"'''(\S.*?)'''", r"\1", line)
     line = re.sub(r"''(\S.*?)''", r"`\1`", line)
     return re.sub(r"(?<![:/])//(\S(?:.*?\S)?)//(?!/)", r"\1", line)

@@ -24,6 +24,7 @@ _LONGEST_LEAD = 200  # characters of a sentence that leads to items
 _SHORT_ITEM = 8  # words
 _LONGEST_LIST = 400  # characters of its items
 _SAYS_SOMETHING = 3  # words of a heading
+_MARKED_UP = ("md", "markdown", "rst")  # in which headings have the levels that their writer wants
 _OPENING = frozenset(
     (
         *("abstract", "about", "background", "contents", "executive summary", "foreword", "general", "introduction"),
@@ -81,7 +82,9 @@ class Splitter:
     def passages(self, document: Document, source: str) -> Iterator[Passage]:
         """Yield the passages of a document, without ids; the source is its path in the folder."""
         file, _, suffix = source.rsplit("/", 1)[-1].rpartition(".")
-        title = document.title or _first_heading(document.blocks, alone=suffix == "rst") or named_after(file or suffix)
+        title = (
+            document.title or _first_heading(document.blocks, alone=suffix in _MARKED_UP) or named_after(file or suffix)
+        )
         sections = [
             (tuple(heading for heading in path if normalize_words(heading) != normalize_words(title)), blocks)
             for path, blocks in _sections(_with_lists_told(document.blocks), title)
@@ -115,7 +118,7 @@ def _first_heading(blocks: Sequence[Block], *, alone: bool) -> str:
     """Return the heading that a document begins with, if it is its title; empty if it is that of a section only.
 
     It is no title where others stand beside it and it is one of `_OPENING`, stands below a text, or has to stand
-    ``alone``, as that of reStructuredText has. Nor is it one below a text if it is of a lower level.
+    ``alone``, as that of Markdown and reStructuredText has. Nor is it one below a text if it is of a lower level.
     """
     first = next((block for block in blocks[:3] if block.kind == "heading"), None)
     if first is None:

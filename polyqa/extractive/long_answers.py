@@ -32,7 +32,10 @@ _WORKS = re.compile(
     r"state|city|town|river|lake|island|mountain|coin|magazine|newspaper|ballet|sculpture"
 )
 # Behind a sentence or another heading: the signs of "if x == 1 or y == 2" are no heading's.
-_HEADING = re.compile(r"(?:^|(?<=[.!?:…=]\s)|(?<=[.!?…][)\]\"”»]\s))(={2,6})(?!=)[^=]{1,80}\1(?!=)", re.MULTILINE)
+# Of a heading of Markdown the sign alone goes, as its end cannot be seen in one line.
+_HEADING = re.compile(
+    r"(?:^|(?<=[.!?:…=]\s)|(?<=[.!?…][)\]\"”»]\s))(?:(={2,6})(?!=)[^=]{1,80}\1(?!=)|#{1,6} (?=\w))", re.MULTILINE
+)
 # What is left of "(; born 1950)" or "(, lit. old town)" when a pronunciation or a foreign script was dropped; the
 # brackets of "client.get()" are part of its name.
 _EMPTY_BRACKETS = re.compile(r"(?<!\w)\([\s;,:'’]*\)")
@@ -254,6 +257,9 @@ def tidy(passage: PromptPassage) -> PromptPassage:
     """Return a passage without headings of a wiki and empty brackets; a title before its first sentence gets a colon.
 
     ``Titanic Titanic () is a film. == Cast == It stars`` becomes ``Titanic: Titanic is a film. It stars``.
+
+    >>> tidy(PromptPassage(1, "Kestrel", "## Fuel It takes 40 litres. ## Crew Of C# it knows no. 1.")).text
+    'Fuel It takes 40 litres. Crew Of C# it knows no. 1.'
     """
     text = _HEADING.sub(" ", passage.text)
     text = _OPENED_BY_MARKS.sub("(", _EMPTY_BRACKETS.sub("", text))

@@ -83,7 +83,6 @@ def training_questions(
     seed: int = 0,
     asked: Sequence[AskedOfNamesakes] = (),
     trust_read: Trust | None = None,
-    fluent: bool = False,
 ) -> TrainingSet:
     """Return ambiguous questions with their readings, and plain ones beside them.
 
@@ -122,11 +121,9 @@ def training_questions(
     trust_read
         As ``trust``, of what the reader answers in passages that nothing was asked of, which must be `TRUSTED`; these
         are not read if neither is given.
-    fluent
-        Whether a language model wrote the questions, see `quality.fault`.
     """
     corpus = {passage.pid: passage for passage in passages}
-    builder = _Builder(corpus, encoder, reader, base_names(passages), trust_read or trust, fluent=fluent)
+    builder = _Builder(corpus, encoder, reader, base_names(passages), trust_read or trust)
     readings = builder.good(generated)
     if trust is not None:
         builder.doubt(readings, trust, trusted)
@@ -146,11 +143,9 @@ class _Builder:
         reader: SpanReader,
         bases: Mapping[str, str],
         trust_read: Trust | None,
-        *,
-        fluent: bool,
     ) -> None:
         self._corpus, self._encoder, self._reader = corpus, encoder, reader
-        self._bases, self._trust_read, self._fluent = bases, trust_read, fluent
+        self._bases, self._trust_read = bases, trust_read
         self._doubtful: set[Reading] = set()
         self._members: dict[str, list[Passage]] = {}
         for passage in corpus.values():
@@ -183,7 +178,7 @@ class _Builder:
             text = mended(question.question)
             for answer, pid in zip(question.answers, question.pids, strict=True):
                 reading = Reading(text, (answer,), pid)
-                if why := fault(text, answer, self._corpus[pid], fluent=self._fluent):
+                if why := fault(text, answer, self._corpus[pid]):
                     self._drop(why, reading)
                 else:
                     good.append(reading)
@@ -256,7 +251,7 @@ class _Builder:
         for answer, pid in asked.answers:
             passage = self._corpus[pid]
             reading = Reading(with_title(asked.question, passage.title, asked.base) or asked.question, (answer,), pid)
-            if why := fault(reading.question, answer, passage, fluent=self._fluent):
+            if why := fault(reading.question, answer, passage):
                 self._drop(why, reading)
             else:
                 yield reading
@@ -273,8 +268,7 @@ class _Builder:
         found = [
             Reading(question, (answer,), passage.pid)
             for (question, passage), one in zip(pairs, read, strict=True)
-            if (answer := one.answer(self._reader.null_threshold))
-            and not fault(question, answer, passage, fluent=self._fluent)
+            if (answer := one.answer(self._reader.null_threshold)) and not fault(question, answer, passage)
         ]
         values = self._judged(found, self._trust_read)
         return [one for one, value in zip(found, values, strict=True) if value >= TRUSTED]

@@ -30,6 +30,12 @@ def test_what_a_killed_first_build_left_is_deleted(tmp_path: Path) -> None:
     assert not (tmp_path / "half").exists()
 
 
+def test_the_shards_of_a_build_that_was_given_up_are_deleted(tmp_path: Path) -> None:
+    (tmp_path / ".half.shards" / "0000").mkdir(parents=True)
+    delete_index(tmp_path / "half")
+    assert [one.name for one in tmp_path.iterdir()] == [".half.lock"]
+
+
 def test_an_index_that_is_open_stays(copy_index: Callable[[], Path]) -> None:
     path = copy_index()
     held = ColBERTIndex(path)

@@ -8,7 +8,7 @@ import pytest
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import build, build_index, compressing, shards
-from polyqa.colbert_index.stages import Advance, Stages
+from polyqa.colbert_index.stages import Advance
 from polyqa.models import Encoder
 
 ONE_CHUNK = [
@@ -25,21 +25,6 @@ ONE_CHUNK = [
 CHUNKS = [*ONE_CHUNK[:1], "encoding a sample", *ONE_CHUNK[2:4], "encoding", *ONE_CHUNK[4:]]
 
 
-class Recorder(Stages):
-    """Keeps the stages, how much there was to do in each, and how it moved."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.totals: dict[str, int | None] = {}
-        self.moves: dict[str, list[float]] = {}
-
-    @contextmanager
-    def stage(self, name: str, total: int | None = None, thing: str = "") -> Iterator[Advance]:
-        self.totals[name] = total
-        self.moves[name] = []
-        yield self.moves[name].append
-
-
 @pytest.mark.parametrize(("chunk", "names"), [(25_000, ONE_CHUNK), (15, CHUNKS)])
 def test_every_stage_has_a_name_and_moves_to_its_end(
     passages: list[Passage],
@@ -49,61 +34,34 @@ def test_every_stage_has_a_name_and_moves_to_its_end(
     chunk: int,
     names: list[str],
 ) -> None:
-    recorder = Recorder()
+    totals: dict[str, int | None] = {}
+    moves: dict[str, list[float]] = {}
 
     @contextmanager
-    def recording(show: bool) -> Iterator[Stages]:
-        assert show
-        yield recorder
+    def recording(name: str, total: int | None = None, thing: str = "") -> Iterator[Advance]:
+        totals[name], moves[name] = total, []
+        yield moves[name].append
 
-    monkeypatch.setattr(build, "stages", recording)
+    for room in (build, compressing, shards):
+        monkeypatch.setattr(room, "stage", recording)
     monkeypatch.setattr(compressing, "_CHUNK", chunk)
     monkeypatch.setattr(shards, "_AT_ONCE", 16)
     built = build_index(passages, tmp_path / "x", encoder=encoder)
-    assert list(recorder.totals) == names
-    for name, total in recorder.totals.items():
+    assert list(totals) == names
+    for name, total in totals.items():
         if total is not None:
-            assert sum(recorder.moves[name]) == pytest.approx(total), name
-    assert recorder.totals["compressing"] == len(passages)
-    assert len(recorder.moves["compressing"]) == (3 if names is CHUNKS else 1)
-    assert len(recorder.moves["finding centroids"]) == built.settings.kmeans_iterations
-    assert recorder.moves["encoding for reranking"] == [16, 16, 8]
+            assert sum(moves[name]) == pytest.approx(total), name
+    assert totals["compressing"] == len(passages)
+    assert len(moves["compressing"]) == (3 if names is CHUNKS else 1)
+    assert len(moves["finding centroids"]) == built.settings.kmeans_iterations
+    assert moves["encoding for reranking"] == [16, 16, 8]
 
 
-def test_without_a_terminal_every_stage_is_a_line(
-    passages: list[Passage], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    build_index(passages[:5], tmp_path / "x")
+def test_every_stage_is_shown(passages: list[Passage], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    build_index(passages[:5], tmp_path / "x", shards=2)
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err.splitlines() == [
-        "loading the checkpoint …",
-        "encoding: 5 passages …",
-        "finding centroids: 4 rounds …",
-        "measuring residuals …",
-        "compressing: 5 passages …",
-        "writing the inverted file …",
-        "writing passages and terms …",
-        "writing checksums …",
-    ]
-
-
-def test_on_a_terminal_every_stage_is_a_bar() -> None:
-    from io import StringIO
-
-    from rich.console import Console
-    from rich.progress import Progress, TextColumn
-
-    shown = StringIO()
-    console = Console(file=shown, force_terminal=True, width=80, color_system=None)
-    with Progress(TextColumn("{task.description} {task.fields[count]}"), console=console) as bars:
-        stages = Stages(bars)
-        with stages.stage("encoding", 2_000, "passage") as advance:
-            advance(1_000.4)
-            assert [task.percentage for task in bars.tasks] == [pytest.approx(50, abs=0.1)]
-            assert bars.tasks[0].fields["count"] == "1,000/2,000 passages"
-            advance(999.6)
-        with stages.stage("writing"):
-            assert bars.tasks[1].total is None
-        assert all(task.finished for task in bars.tasks)
-    assert "writing" in shown.getvalue()
+    for shown in ("building shards: 100%", "5/5", "finding centroids: 100%", "4/4", "writing checksums [00:0"):
+        assert shown in told.err
+    build_index(passages[:5], tmp_path / "y", progress=False)
+    assert capsys.readouterr().err == ""

@@ -379,6 +379,7 @@ def test_rows_of_terms_and_meanings_have_no_header(head: str, row: str, text: st
         ("A\n=\n\n.. note:: B", ".rst"),
         (":ref:`a` and :class:`b`", ".rst"),
         ("# A\n\n## B\n\n[c](d)", ".md"),
+        ("Falcon notes\n\n## Fuel\n\n40 litres", ".md"),
         ("# a comment\n# another\nword", ".txt"),
         ("a == b\n\n====\n", ".txt"),
         ("A\n====\n\nB\n=======\n\n=====  =====\n", ".txt"),

@@ -1,6 +1,7 @@
 """Encodings of texts that name none, mails, and texts that begin with fields."""
 
 import mailbox
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,23 @@ def test_a_line_that_a_mailbox_escapes_is_no_quotation(tmp_path: Path) -> None:
     assert [block.text for document in convert(tmp_path / "a.mbox") for block in document.blocks] == [
         "From 2024 on it is free."
     ] * 2
+
+
+@pytest.mark.parametrize("suffix", ["eml", "mbox"])
+def test_a_mail_that_is_attached_to_a_mail_is_read(suffix: str, tmp_path: Path) -> None:
+    inner, outer, bare = EmailMessage(), EmailMessage(), EmailMessage()
+    inner["Subject"], inner["From"] = "Budget", "ann@x.org"
+    inner.set_content("It is 40 euros.")
+    outer["Subject"] = "Fwd"
+    outer.set_content("See below.")
+    outer.add_attachment(inner)
+    bare.set_content(outer)
+    if suffix == "eml":
+        (tmp_path / "a.eml").write_bytes(bare.as_bytes())
+    else:
+        mailbox.mbox(tmp_path / "a.mbox").add(bare)
+    found = [(one.title, [block.text for block in one.blocks]) for one in convert(tmp_path / f"a.{suffix}")]
+    assert found == [("Fwd", ["See below."]), ("Budget", ["It is 40 euros."])]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])

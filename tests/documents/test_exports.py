@@ -138,43 +138,6 @@ def test_a_chat_of_an_iphone_has_a_paragraph_for_each_message() -> None:
     assert [block.text[23:] for block in plain_blocks("\n".join(lines))] == ["Ann: Hi.", "Ben: Hello.", "Ann: Bye."]
 
 
-def test_a_double_spaced_text_has_the_paragraphs_of_its_sentences() -> None:
-    lines = [
-        "LEASE", "", "This Lease is made by Harold", "Winters (here-", "inafter the Landlord) and", "the Tenant.",
-        "1. The Tenant shall pay a rent of", "£310 a month in ad-", "vance on the first day of the", "month.", "— 2 —",
-        "2. The roof is kept in re-", "pair.",
-    ]  # fmt: skip
-    assert [(block.text, block.line) for block in plain_blocks("\n\n".join(lines))] == [
-        ("LEASE", 1),
-        ("This Lease is made by Harold Winters (hereinafter the Landlord) and the Tenant.", 5),
-        ("1. The Tenant shall pay a rent of £310 a month in advance on the first day of the month.", 13),
-        ("— 2 —", 21),
-        ("2. The roof is kept in repair.", 23),
-    ]
-
-
-def test_tables_and_boxes_of_mediawiki(tmp_path: Path) -> None:
-    lines = [
-        "{{Infobox bird", "| length = 60 cm", "| image =", "}}", "The '''gyrfalcon''' is a [[falcon]].", "",
-        "== Range ==", "[[File:Gyr.jpg|thumb|One in [[Iceland]]]]", '{| class="wikitable"', "|+ Pairs",
-        "! Country !! Pairs", "|-", '| [[Norway]] || style="x" | 500', "|-", "| Iceland", "| 400", "|}", "",
-        "== See also ==", "* [[Owl]]", "[[Category:Falcons]]",
-    ]  # fmt: skip
-    (tmp_path / "Gyrfalcon.txt").write_text("\n".join(lines))
-    assert passages(tmp_path / "Gyrfalcon.txt") == [
-        ("Gyrfalcon › length", "length: 60 cm.", 2),
-        ("Gyrfalcon", "The gyrfalcon is a falcon.", 5),
-        ("Gyrfalcon › Range › Norway", "Country: Norway; Pairs: 500.", 12),
-        ("Gyrfalcon › Range › Iceland", "Country: Iceland; Pairs: 400.", 13),
-        ("Gyrfalcon › See also", "Owl.", 20),
-    ]
-
-
-def test_items_with_empty_lines_between_stay_items() -> None:
-    items = ["apples from the north", "pears", "plums from the south", "figs", "a lemon from Spain", "limes"]
-    assert [block.text for block in plain_blocks("\n\n".join(items))] == [f"{item}." for item in items]
-
-
 @pytest.mark.parametrize(
     "heading",
     ["§ 2 Beiträge", "2 Überblick", "ÜBERBLICK", "Art. 5 Kündigung", "Article 3", "1. Обзор", "第2章 休暇", "1. 休暇"],

@@ -82,20 +82,21 @@ RFC = "\f".join(
 )
 
 
-def pdf(path: Path, pages: list[list[str]], password: str | None = None) -> None:
+def pdf(path: Path, pages: list[list[str]], password: str | None = None, *, header_first: bool = False) -> None:
     from reportlab.lib.pdfencrypt import StandardEncryption
     from reportlab.pdfgen.canvas import Canvas
 
     canvas = Canvas(str(path), encrypt=StandardEncryption(password) if password else None)
     for number, lines in enumerate(pages, 1):
-        canvas.setFont("Helvetica-Bold", 18)
-        canvas.drawString(72, 740, lines[0])
-        canvas.setFont("Helvetica", 11)
-        for at, line in enumerate(lines[1:]):
-            canvas.drawString(72, 710 - 14 * at, line)
-        canvas.setFont("Helvetica", 9)
-        canvas.drawString(72, 800, "The Falcon Book")
-        canvas.drawString(280, 30, f"Page {number}")
+        body = [("Helvetica-Bold", 18, 72, 740, lines[0])]
+        body += [("Helvetica", 11, 72, 710 - 14 * at, line) for at, line in enumerate(lines[1:])]
+        around = [
+            ("Helvetica", 9, 72, 800, "The Falcon Book"),
+            ("Helvetica", 9, 280, 30, f"Page {number} of {len(pages)}"),
+        ]
+        for font, size, x, y, line in around + body if header_first else body + around:
+            canvas.setFont(font, size)
+            canvas.drawString(x, y, line)
         canvas.showPage()
     canvas.save()
 
@@ -311,6 +312,47 @@ def test_a_table_without_a_header_names_no_columns(tmp_path: Path) -> None:
     ]
 
 
+def test_a_cell_over_several_rows_of_a_web_page_stands_in_each(tmp_path: Path) -> None:
+    (tmp_path / "fees.html").write_text(
+        "<html><body><main><h1>Fees</h1><table><tr><th>Zone</th><th>Class</th><th>Fee</th></tr>"
+        '<tr><td rowspan="2">North</td><td>A</td><td rowspan=3>10</td></tr><tr><td>B</td></tr>'
+        "<tr><td colspan=2>South</td></tr></table></main></body></html>"
+    )
+    assert [passage.text for passage in Documents(tmp_path)] == [
+        "Zone: North; Class: A; Fee: 10.",
+        "Zone: North; Class: B; Fee: 10.",
+        "Zone: South; Fee: 10.",
+    ]
+
+
+def test_a_workbook_reads_as_it_is_seen(tmp_path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    sales, secret = book.active, book.create_sheet("Secret")
+    sales.title, secret.sheet_state = "Sales", "hidden"
+    secret.append(["Ann", 9])
+    for row in (
+        ("Zone", "Class", "Share", "Sold", "On"),
+        ("North", "A", 0.125, 1234.5, datetime(2024, 1, 31)),
+        (None, "B", 0.5, -9, "=1/0"),
+    ):
+        sales.append(row)
+    sales.merge_cells("A2:A3")
+    for row in (2, 3):
+        sales.cell(row, 3).number_format, sales.cell(row, 4).number_format = "0.0%", "#,##0.00\\ [$€-407];[Red]-0"
+    book.save(tmp_path / "sales 2024.xlsx")
+    assert [(passage.title, passage.text) for passage in Documents(tmp_path)] == [
+        ("sales 2024 › Sales › North A", "Zone: North; Class: A; Share: 12.5%; Sold: 1,234.50 €; On: 2024-01-31."),
+        ("sales 2024 › Sales › North B", "Zone: North; Class: B; Share: 50.0%; Sold: -9.00 €."),
+    ]
+
+
+def test_what_a_pdf_draws_first_is_no_title(tmp_path: Path) -> None:
+    pdf(tmp_path / "a.pdf", BOOK, header_first=True)
+    assert {passage.title.partition(" › ")[0] for passage in Documents(tmp_path)} == {"1 Wings"}
+
+
 @pytest.mark.parametrize(
     "table",
     [
@@ -524,6 +566,7 @@ def test_a_table_with_a_text_column_is_a_corpus(tmp_path: Path) -> None:
         ("a.csv", "content,date\n,2023\nFalcons fly over the cold northern sea.,2024\n", False),
         ("a.json", '[{"bike": "Kestrel", "body": "steel", "paragraphs": "two"}]', True),
         ("a.json", '[{"title": "Kestrel", "body": "steel"}]', False),
+        ("a.json", '{"dev": [{"id": 1, "text": "It flies."}], "test": [{"id": 2, "text": "It hunts."}]}', False),
         ("a.json", '{"data": [{"title": "Tea", "paragraphs": [{"context": "Green."}]}]}', False),
         ("a.json", '[{"question": "Hot?", "docs": [{"text": "Green."}]}]', False),
         ("a.json", '{"a": {"colour": "grey"}, "b": {"text": "It flies."}}', True),

@@ -135,8 +135,9 @@ def test_a_title_names_as_many_headings_as_tell_it_from_others(
     ("first", "second", "source", "title"),
     [
         (("Falcon", 1), ("Use", 2), "a/manual.rst", "Falcon"),
-        (("Falcon", 1), ("Use", 1), "a/manual.rst", "manual"),  # no title, by the rule of reStructuredText
-        (("Falcon", 1), ("Use", 1), "a/manual.md", "Falcon"),
+        (("Falcon", 1), ("Use", 1), "a/manual.rst", "manual"),  # not one of two that are alike
+        (("Falcon", 1), ("Use", 1), "a/manual.md", "manual"),
+        (("Falcon", 1), ("Use", 1), "a/manual.docx", "Falcon"),
         (("1. Introduction", 1), ("2. Use", 1), "a/manual.docx", "manual"),
         (("Introduction", 1), ("Use", 2), "manual.md", "Introduction"),
         (("Overview", 2), ("Use", 1), "manual.v2.html", "manual.v2"),
@@ -183,7 +184,7 @@ def test_a_heading_over_nothing_is_a_text() -> None:
     text = "# Our whole team\n\n# About us\n\n## Anna Frei, head of sales\n\n## Notes\n\n## Offices\n\nOne in Kiel.\n\n"
     text += "### Opened in May 2019\n"
     document = Document("", list(markdown_blocks(text)), {})
-    passages = [(passage.title, passage.text) for passage in Splitter().passages(document, "team.md")]
+    passages = [(passage.title, passage.text) for passage in Splitter().passages(document, "team.docx")]
     assert passages == [
         ("Our whole team › About us", "Anna Frei, head of sales"),
         ("Our whole team › Offices", "One in Kiel.\n\nOpened in May 2019"),

@@ -90,7 +90,7 @@ def test_sentences_cover_the_text_without_overlap(text: str) -> None:
 def test_every_position_has_its_sentence(text: str, data: st.DataObject) -> None:
     position = data.draw(st.integers(0, len(text) - 1))
     sentence = sentence_at(text, position)
-    assert sentence in sentences(text)
+    assert any(one.start <= sentence.start <= sentence.end <= one.end for one in sentences(text))
     assert sentence.start <= position < sentence.end
 
 

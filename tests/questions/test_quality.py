@@ -48,7 +48,6 @@ MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 196
         ("When was Ada Lind founded?", "15 August 2014", ADA, "asks for something else"),
         ("What was the name of Ada Lind?", "Norwegian", ADA, "asks for a name only"),
         ("Was Ada Lind a singer?", "singer", ADA, "does not begin as a question does"),
-        ("What part of the Oslo Choir?", "1920", ADA, "has no verb"),
         ("Who was Bo Lind's father?", "Ole Lind", BO, "turns a kinship round"),
         ("Who was Bo Lind's mother?", "Ida Lind", BO, ""),
         ("In what country was Bo Lind born?", "Africa", BO, "asks for a country, and the answer is none"),
@@ -64,22 +63,11 @@ MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 196
         ("When was it read in the capital?", "1961", MAX, "does not say clearly whom or what it is about"),
         ("When was the company founded?", "2006", HISTORY, ""),  # a word of the title
         ("In which year did Max Moe write A Long Tide?", "1961", MAX, "has a name that its passage lacks: A"),
-        ("Who directed the oslo Choir?", "Ada Lind", ADA, "has a name in small letters: oslo"),
         ("Who directed the Oslo Choir from 1950 to 1958?", "she", ADA, ""),
         ("Who was Ada Lind from 1909 to 2014?", "singer", ADA, "has a span of years that its passage does not tell"),
         ("Who was Ada Lind from 1950 to 1950?", "singer", ADA, "has a span of years that its passage does not tell"),
-        ("In what year was the Oslo Choir?", "1920", ADA, "has no verb"),
-        ("In what year did the Oslo Choir song?", "1920", ADA, "has no verb"),
         ("In what country is Ada Lind located?", "Norwegian", ADA, "asks for a country, and the answer is none"),
-        ("When did Ada Lind win?", "1931", ADA, "has words that do not fit together"),
-        ("When was Ada Lind directed choir?", "1950", ADA, "has words that do not fit together"),
-        ("Who was the Oslo Choir directed?", "Max Moe", ADA, "has words that do not fit together"),
-        ("Who was the founding of the Oslo Choir?", "Max Moe", ADA, "asks who something is that is nobody"),
-        ("Who is Ada Lind believes of the choir?", "Max Moe", ADA, "asks who something is that is nobody"),
-        ("When did Ada Lind hunt?", "1931", ADA, "has no verb"),
-        ("Who yodelled in the Oslo Choir?", "Ada Lind", ADA, "says what its passage does not: yodelled"),
         ("When was the Silver Harp won?", "Max Moe", ADA, "asks for a time, and the answer is none"),
-        ("What was Ada Lind's sister?", "singer", ADA, "has words that do not fit together"),
         ('When was "" Ada Lind born?', "3 May 1909", ADA, "has marks that do not fit together"),
         ("Who directed The Long Tide?", "Jan Hora", FILM, ""),
         ("Who directed the 1961 film The Long Tide?", "Jan Hora", FILM, ""),
@@ -88,16 +76,11 @@ MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 196
         ("Who played the pilot in The Long Tide?", "Rex Pine", FILM, ""),
         ("Who won the Cup Final?", "Rovers", GAME, ""),
         ("Who won the Cup Final?", "United", GAME, "asks who won, and the answer lost"),
-        ("Who founded Company history?", "Ida Berg", HISTORY, "takes a heading for a name"),
         ("Who founded the company?", "Ida Berg", HISTORY, ""),
         ("Who is the Oslo Choir choir in Oslo?", "Ada Lind", ADA, "does not say clearly whom or what it is about"),
         ("What is the name of the mother of Bo Lind?", "Ida Lind", BO, ""),
-        ("How long did Bo Lind died?", "six years", BO, "has words that do not fit together"),
-        ("When did Bo Lind succeed?", "1900", BO, "has no verb"),
         ("When did Bo Lind die?", "six years later, in 1900", BO, "asks for a time, and the answer is none"),
-        ("Who was Rex II's Duke of Ely?", "Max Moe", REX, "has words that do not fit together"),
         ("Who was the Duke of Ely's father?", "Max Moe", REX, ""),
-        ("Who played The Long Tide?", "Rex Pine", FILM, "has words that do not fit together"),
         ("Who directed the 1961 film The Tide's The Long Tide?", "Jan Hora", FILM, "does not say clearly whom"),
         ("Who won the Cup Final Cup Final?", "Rovers", GAME, "does not say clearly whom or what it is about"),
     ],
@@ -106,29 +89,6 @@ def test_rules(question: str, answer: str, passage: Passage, why: str) -> None:
     told = fault(question, answer, passage)
     assert told.startswith(why)
     assert bool(told) == bool(why)
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "text", "slip", "wrong"),
-    [
-        (
-            "Who directed the screen version with Max Moe?",
-            "Ida Berg",
-            "The film was directed by Ida Berg in 1999.",
-            True,
-            False,
-        ),
-        ("What league does Max Moe play in?", "Norse League", "Max Moe plays in the Norse League.", True, False),
-        ("What is the name of the team?", "Norse Owls", "The team is the Norse Owls.", True, True),
-        ("Who coached Lena Dahl?", "Ida Berg", "Ida Berg was the coach.", True, True),
-    ],
-)
-def test_a_fluent_writer_is_spared_the_rules_for_slips(
-    question: str, answer: str, text: str, slip: bool, wrong: bool
-) -> None:
-    passage = Passage(pid="p", title="Max Moe", text=text)
-    assert bool(fault(question, answer, passage)) is slip
-    assert bool(fault(question, answer, passage, fluent=True)) is wrong
 
 
 @pytest.mark.parametrize(

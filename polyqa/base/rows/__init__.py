@@ -6,12 +6,13 @@ makes questions of them.
 
 from .files import SUFFIXES, exists, format_of, is_saved, located, one_split, read_rows
 from .memory import by_row, rows_in_memory
-from .record import Record, Shape, as_id, excerpt, folded, listed, problem
+from .record import NoSplitError, Record, Shape, as_id, excerpt, folded, listed, problem
 from .tables import cells_of
 from .text import read_lines, read_text
 
 __all__ = [
     "SUFFIXES",
+    "NoSplitError",
     "Record",
     "Shape",
     "as_id",

@@ -117,11 +117,21 @@ def problem(where: object, what: str, shown: str | None = None) -> PolyqaError:
     return PolyqaError("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message))
 
 
-def no_split(where: object, split: str | None, names: Iterable[object]) -> PolyqaError:
+class NoSplitError(PolyqaError):
+    """There is no such split, or it is not said which of several to take; ``first`` is the first of those there are."""
+
+    first: str
+
+
+def no_split(where: object, split: str | None, names: Iterable[object]) -> NoSplitError:
     """Return the error that a split is none of these, or is not named."""
+    there = [*map(str, names)]
+    what = f"there is no split {split!r}; there are {listed(there)}"
     if split is None:
-        return problem(where, f"name a split; there are {listed(names)} (--split NAME, or {where}@NAME)")
-    return problem(where, f"there is no split {split!r}; there are {listed(names)}")
+        what = f"name a split; there are {listed(there)} (--split NAME, or {where}@NAME)"
+    error = NoSplitError(*problem(where, what).args)
+    error.first = there[0]
+    return error
 
 
 def excerpt(value: Any) -> str:
