@@ -34,8 +34,13 @@ def compatible_router(service: Service) -> APIRouter:
     async def models() -> dict[str, Any]:
         """List the models: `polyqa` (the server's default), that over each index, and the programs."""
         names = [MODEL, *(f"{MODEL}/{index}" for index in service.shelf.indexes), *service.shelf.programs]
-        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "polyqa"} for name in names]
-        return {"object": "list", "data": listed}
+        return {"object": "list", "data": [_model(name) for name in names]}
+
+    @router.get("/v1/models/{name:path}", tags=["OpenAI"])
+    async def model(name: str) -> dict[str, Any]:
+        """Say that there is a model of this name: clients ask before their first question."""
+        service.shelf.names(*_named(name))
+        return _model(name)
 
     @router.post("/v1/chat/completions", tags=["OpenAI"])
     async def complete(request: Request, sent: Completion) -> Response:
@@ -47,13 +52,12 @@ def compatible_router(service: Service) -> APIRouter:
         """
         if sent.n not in (None, 1):
             raise WebError("bad_request", "n is 1: a question has one answer that covers its readings.")
-        program, _, index = sent.model.partition("/")
-        named = None if program == MODEL else program
+        program, index = _named(sent.model)
         question, choice = _asked(sent.messages)
         ask = Ask.model_construct(  # checked as fields of `Completion`
             question=question,
-            program=named,
-            index=index or None,
+            program=program,
+            index=index,
             where=sent.where,
             ask_back=sent.ask_back,
             choice=choice,
@@ -90,6 +94,16 @@ def compatible_router(service: Service) -> APIRouter:
         return {"query": query, "topk": topk}
 
     return router
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "polyqa"}
+
+
+def _named(model: str) -> tuple[str | None, str | None]:
+    """Return the program and the index that a model's name stands for; ``None`` for the server's default."""
+    program, _, index = model.partition("/")
+    return None if program == MODEL else program, index or None
 
 
 def _asked(messages: Sequence[Message]) -> tuple[str, str | None]:

@@ -105,7 +105,11 @@ def test_a_chat_client_is_told_what_is_wrong(
 
 def test_a_chat_client_lists_indexes_and_programs(chat: openai.OpenAI) -> None:
     with chat:
-        assert [model.id for model in chat.models.list()] == ["polyqa", "polyqa/films", "rac", "diva", "toc"]
+        listed = [model.id for model in chat.models.list()]
+        assert listed == ["polyqa", "polyqa/films", "rac", "diva", "toc"]
+        assert [chat.models.retrieve(name).id for name in [*listed, "rac/films"]] == [*listed, "rac/films"]
+        with pytest.raises(openai.NotFoundError, match="There is no index 'nowhere'; there are films"):
+            chat.models.retrieve("rac/nowhere")
 
 
 def test_dspy_finds_its_lost_server_again(web: Web, films: ColBERTIndex) -> None:
