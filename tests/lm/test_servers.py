@@ -104,6 +104,7 @@ def test_a_server_is_asked_as_it_wants_to_be(
         ("vllm", "openai/missing", "/v1", "hi", None, ("404", "The model `missing` does not exist", "model's name")),
         ("vllm", "openai/m", "/v1", LONG, dspy_errors.ContextWindowExceededError, ("400", "length is 4096", "-k")),
         ("llamacpp", "openai/m", "/v1", LONG, dspy_errors.ContextWindowExceededError, ("400", "--ctx-size", "-k")),
+        ("tgi", "openai/tgi", "/v1", LONG, dspy_errors.ContextWindowExceededError, ("422", "less than 4096", "-k")),
         ("anthropic", "anthropic/claude-opus-4-7", "", "hi", None, ("400", "/v1/messages", "--lm-set NAME=null")),
         ("azure", "azure/thinker", "", "hi", None, ("400", "Unsupported parameter", "reasons=true")),
         ("azure", "azure/missing", "", "hi", None, ("404", "does not exist", "model's name")),
