@@ -109,10 +109,9 @@ def pull_command(
     revision: Annotated[
         str, typer.Option(metavar="NAME", help="A branch, a tag, or a commit hash, which pins it.")
     ] = "main",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what was pulled before.")] = False,
 ) -> None:
     """Get a compiled program from the hub: data only, checked, none of it run."""
     from polyqa.hub import pull
 
-    done = pull(repo, to, revision=revision, overwrite=overwrite)
+    done = pull(repo, to, revision=revision)
     say(f"pulled: {done.path}, commit {done.commit}")
