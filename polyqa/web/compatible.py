@@ -132,7 +132,7 @@ def _text_of(message: Message) -> str:
 
 
 def _completion(model: str, answer: Mapping[str, Any]) -> Response:
-    message = {"role": "assistant", "content": _text(answer["pieces"]) + _sources(answer)}
+    message = {"role": "assistant", "content": _content(answer)}
     return as_json(
         {
             **_head(model, "chat.completion"),
@@ -153,11 +153,9 @@ def _chunks(model: str, with_usage: bool) -> Callable[[Event], bytes]:
     def chunks(event: Event) -> bytes:
         if event.name == "started":
             return chunk({"role": "assistant", "content": ""})
-        if event.name == "sentence":
-            return chunk({"content": event.data["before"] + _text(event.data["pieces"])})
         if event.name == "result":
             usage = server_sent({**head, "choices": [], "usage": _usage(event.data)}) if with_usage else b""
-            ends = chunk({"content": _sources(event.data)}) + chunk({}, "stop")
+            ends = chunk({"content": _content(event.data)}) + chunk({}, "stop")
             return ends + usage + format_sse_event(data_str="[DONE]")
         return server_sent(event.data) if event.name == "error" else b""
 
@@ -186,11 +184,13 @@ def _sources(answer: Mapping[str, Any]) -> str:
     return mended + ("\n".join(["\n\nSources:", *lines]) if lines else "")
 
 
-def _text(pieces: Sequence[Mapping[str, Any]]) -> str:
+def _content(answer: Mapping[str, Any]) -> str:
     """Return an answer in which no passage brings a picture, a link or HTML: chat clients show Markdown."""
-    return "".join(
-        re.sub(r"[\\<\[]", r"\\\g<0>", piece["text"]) if "text" in piece else str(piece["cites"]) for piece in pieces
+    text = "".join(
+        re.sub(r"[\\<\[]", r"\\\g<0>", piece["text"]) if "text" in piece else str(piece["cites"])
+        for piece in answer["pieces"]
     )
+    return text + _sources(answer)
 
 
 def _head(model: str, kind: str) -> dict[str, Any]:
