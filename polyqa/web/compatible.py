@@ -40,7 +40,7 @@ def compatible_router(service: Service) -> APIRouter:
     async def model(name: str) -> dict[str, Any]:
         """Say that there is a model of this name: clients ask before their first question."""
         service.shelf.names(*_named(name))
-        return _model(name)
+        return _model(name) if name else await models()
 
     @router.post("/v1/chat/completions", tags=["OpenAI"])
     async def complete(request: Request, sent: Completion) -> Response:

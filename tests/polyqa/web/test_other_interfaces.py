@@ -108,6 +108,7 @@ def test_a_chat_client_lists_indexes_and_programs(chat: openai.OpenAI) -> None:
         listed = [model.id for model in chat.models.list()]
         assert listed == ["polyqa", "polyqa/films", "rac", "diva", "toc"]
         assert [chat.models.retrieve(name).id for name in [*listed, "rac/films"]] == [*listed, "rac/films"]
+        assert httpx.get(f"{chat.base_url}models/").json() == httpx.get(f"{chat.base_url}models").json()
         with pytest.raises(openai.NotFoundError, match="There is no index 'nowhere'; there are films"):
             chat.models.retrieve("rac/nowhere")
 
