@@ -62,7 +62,7 @@ def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) 
     require_positive(k)
     if not passages:
         return []
-    scores = reranker.score([query], passages)[0]
+    scores = np.asarray(reranker.score([query], passages)[0])
     order = np.argsort(-scores, kind="stable")[:k]
     return [passages[index].with_score(scores[index]) for index in order]
 
@@ -92,7 +92,7 @@ def rerank_found(reranker: Reranker, query: str, found: Sequence[Passage], k: in
     if not getattr(reranker, "fused", False) or not found:
         return rerank(reranker, query, found, k)
     require_positive(k)
-    scores = reranker.score([query], found)[0]
+    scores = np.asarray(reranker.score([query], found)[0])
     votes = _RETRIEVERS / (_TOP + _ranks([passage.score for passage in found])) + 1 / (_TOP + _ranks(scores))
     order = np.lexsort((-scores, -votes))[:k]
     return [found[index].with_score(scores[index]) for index in order]

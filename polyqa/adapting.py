@@ -138,7 +138,7 @@ def adapt(
     out: str | Path,
     questions: Given | None = None,
     recipe: str | Recipe = "knn",
-    models: Models = Models(),
+    models: Models | str | dspy.LM = Models(),
     limit_passages: int | None = None,
     measure: Measure | None = None,
     budget: Budget = Budget(),
@@ -176,6 +176,7 @@ def adapt(
         If something given is missing or does not fit, the corpus gives too few questions, or the limit of calls is
         reached.
     """
+    models = Models.of(models)
     out = Path(out)
     require_free(out)
     with job("adapt", out.name, trace=False) as report:

@@ -130,7 +130,7 @@ def compile(
     out: str | Path,
     recipe: str | Recipe = "knn",
     sets: Sets = Sets(),
-    models: Models = Models(),
+    models: Models | str | dspy.LM = Models(),
     measure: Measure = "dr",
     budget: Budget = Budget(),
     teacher: Teacher = Teacher(),
@@ -167,6 +167,7 @@ def compile(
     PolyqaError
         If something given is missing or does not fit, or the limit of calls is reached.
     """
+    models = Models.of(models)
     out = Path(out)
     require_free(out)
     program = default_program(models.chosen_lm) if program is None else program
@@ -221,8 +222,10 @@ def compile(
 
 
 def require_free(out: Path) -> None:
-    """Refuse a folder with a link in it, and one whose result would be replaced; a stopped compilation goes on."""
+    """Refuse a file, a folder with a link in it, and one whose result would be replaced; what was stopped goes on."""
     require_no_links(out)
+    if (file := next(place for place in (out, *out.absolute().parents) if place.exists())).is_file():
+        raise PolyqaError(f"{file} is a file, and {out} is to be a folder; name another one.")
     if not (out / ".work").exists() and (out / CARD).exists():
         card = read_artifact(out).card
         raise PolyqaError(

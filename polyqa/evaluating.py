@@ -45,7 +45,7 @@ def evaluate(
     program: str | Path | dspy.Module | None = None,
     questions: Given = "homonyms/dev",
     *,
-    models: Models = Models(),
+    models: Models | str | dspy.LM = Models(),
     folder: str | Path | None = None,
     threads: int | None = None,
     alce: bool = False,
@@ -63,7 +63,7 @@ def evaluate(
         A name or a path, see `polyqa.evaluation.loading.load_questions`; questions; or `polyqa.Questions`, which
         says how they are loaded.
     models
-        What answers (``lm``, ``helper_lm``) and what scores (``reader``, ``judge``).
+        What answers (``lm``, ``helper_lm``) and what scores (``reader``, ``judge``), see `Models.of`.
     folder
         Of the run; by default ``runs/``, and there `run_name`.
     threads
@@ -79,6 +79,7 @@ def evaluate(
         If something given is missing or does not fit, or the run's folder holds a run of something else: another
         program, other settings, another index, model, reader or judge, other questions.
     """
+    models = Models.of(models)
     model = models.answering()
     program = default_program(model) if program is None else program
     make, label = checked_program(program, settings, models.helping())

@@ -141,6 +141,11 @@ class Models:
     reader: str | SpanReader = EMBEDDED_READER
     judge: str | Judge | None = "embedded"
 
+    @classmethod
+    def of(cls, models: "Models | str | dspy.LM") -> "Models":
+        """Return some models; a language model alone, by name or as an object, is the one that runs programs."""
+        return models if isinstance(models, cls) else cls(lm=models)
+
     @property
     def chosen_lm(self) -> str | dspy.LM:
         """What ``lm`` means here and now: what was given, what DSPy has set, or the embedded engine."""

@@ -148,6 +148,8 @@ def checked_program(
     A program from `load` takes no settings any more; it is copied for a helper, so that it stays as it is. What does
     not fit raises a `PolyqaError`.
     """
+    if not isinstance(program, dspy.Module | str | Path):
+        raise PolyqaError(f"A program is a name, a path, or a dspy.Module that was made, not {program!r:.80}.")
     if not isinstance(program, dspy.Module):
         check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
         return partial(load, program, **{"helper_lm": helper_lm, **settings}), str(program)
@@ -174,6 +176,8 @@ def check_settings(
 
     A `PolyqaError` says what does not fit: a compiled program takes neither settings nor demos.
     """
+    if "lm" in settings:
+        raise PolyqaError("lm is no setting of a program: name the language model in models=, for polyqa.ask in lm=.")
     if program in PROGRAMS:
         return checked_settings(str(program), settings)
     if find_artifact(program) is None:

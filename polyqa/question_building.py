@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import dspy
+
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.progress import bar
@@ -25,7 +27,7 @@ def build_questions(
     index: str | Path | ColBERTIndex,
     *,
     out: str | Path | None = None,
-    models: Models = Models(),
+    models: Models | str | dspy.LM = Models(),
     settings: QuestionSettings = QuestionSettings(),
     threads: int | None = None,
     pids: Collection[str] | None = None,
@@ -55,6 +57,7 @@ def build_questions(
     PolyqaError
         If something that is named is not there, or nothing could be made.
     """
+    models = Models.of(models)
     opened = open_index(index)
     free_place(opened, out, overwrite=overwrite)  # before anything is loaded
     lm = models.answering()

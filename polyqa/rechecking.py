@@ -130,7 +130,7 @@ def recheck(
     artifact: str | Path,
     questions: Given | None = None,
     *,
-    models: Models = Models(),
+    models: Models | str | dspy.LM = Models(),
     index: str | Path | None = None,
     folder: str | Path | None = None,
     threads: int | None = None,
@@ -158,6 +158,7 @@ def recheck(
     PolyqaError
         If there is no artifact, its card reports no figures, its questions are not found, or it cannot be loaded.
     """
+    models = Models.of(models)
     found = read_artifact(artifact)
     card = found.card
     on, gain = ("test", card.test_gain) if card.test_gain is not None else ("dev", card.dev_gain)

@@ -54,13 +54,14 @@ class Rerank:
 
 def search(retriever: Retriever, query: str, k: int) -> list[Passage]:
     """Return the best ``k`` passages of a retriever, those of one title told apart by their metadata."""
-    if not hasattr(retriever, "search"):
+    found: Any = Retrieve(retriever, k)(query=query, k=k) if hasattr(retriever, "search") else None
+    if not isinstance(found, Sequence) or not all(isinstance(one, Passage) for one in found):
         raise PolyqaError(
-            "A retriever has search(query, k), which returns passages (polyqa.Passage), and a "
+            "A retriever has search(query, k), which returns a list of passages (polyqa.Passage), and a "
             f"{type(retriever).__name__} has not. Wrap it in a class that has, or give your program a method "
             "retrieve(question) of its own."
         )
-    return told_apart(Retrieve(retriever, k)(query=query, k=k))
+    return told_apart(found)
 
 
 def told_apart(passages: Sequence[Passage]) -> list[Passage]:

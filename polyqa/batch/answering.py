@@ -215,7 +215,7 @@ def answer_many(
     *,
     program: str | Path | dspy.Module | None = None,
     index: str | Path | ColBERTIndex | None = None,
-    models: Models = Models(),
+    models: Models | str | dspy.LM = Models(),
     min_confidence: float | None = None,
     batch: Batch = Batch(),
     **settings: Any,
@@ -231,7 +231,7 @@ def answer_many(
     program, index, settings
         See `polyqa.load`; or a program from it, which has its index and settings. If not given, `default_program`.
     models
-        What answers (``lm``, ``helper_lm``).
+        What answers (``lm``, ``helper_lm``), see `Models.of`.
     min_confidence
         See `polyqa.ask`. It belongs to the file: answers of another one are not mixed with these.
     batch
@@ -244,6 +244,7 @@ def answer_many(
         that are not asked now; if the limit is reached, or questions fail one after the other (what was answered is
         kept, and the same call goes on).
     """
+    models = Models.of(models)
     check_confidence(min_confidence)
     bound_cache()
     path = Path(out).expanduser()

@@ -1,13 +1,9 @@
 """`polyqa model …`, `push` and `pull`: language models for this machine; programs from and to the hub."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from polyqa.base.text import printable
 
 from . import options
 from .display import console, escaped, show_json, table
@@ -73,25 +69,8 @@ def pull_model_command(
     from polyqa.models.gguf import find_model
 
     model = find_model(name)
-    with _bar(model.name, model.bytes) as (move, tell):
-        path = pull(model.name, file=file, on_bytes=move, on_failure=tell)
+    path = pull(model.name, file=file, tell=lambda line: say(line, err=True))
     say(f"{model.name} is ready: {path}")
-
-
-@contextmanager
-def _bar(name: str, total: int) -> Iterator[tuple[Callable[[int], None], Callable[[str], None]]]:
-    """Show a bar of bytes; give what moves it to a number of bytes, and what prints a line above it."""
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    console = Console(stderr=True, highlight=False)
-    with Progress(TextColumn(name), *columns, console=console) as bar:
-        task = bar.add_task("", total=total, visible=False)
-        yield (
-            lambda size: bar.update(task, completed=size, visible=True),
-            lambda line: console.print(printable(line), markup=False, soft_wrap=True),
-        )
 
 
 @model_app.command("remove", cls=Command)
@@ -130,10 +109,9 @@ def pull_command(
     revision: Annotated[
         str, typer.Option(metavar="NAME", help="A branch, a tag, or a commit hash, which pins it.")
     ] = "main",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what was pulled before.")] = False,
 ) -> None:
     """Get a compiled program from the hub: data only, checked, none of it run."""
     from polyqa.hub import pull
 
-    done = pull(repo, to, revision=revision, overwrite=overwrite)
+    done = pull(repo, to, revision=revision)
     say(f"pulled: {done.path}, commit {done.commit}")

@@ -1,6 +1,7 @@
 """The embedded language model: DSPy's engine contract over the extractive skills."""
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -87,6 +88,8 @@ TASKS: Mapping[type[dspy.Signature], Task] = {
     )
 }
 MODEL_NAME = "polyqa/extractive"
+_TYPED = re.compile(r"must be (?:True or False|a single \w+ value|one of: )|must exactly match|must adhere to the JSON")
+"""What DSPy says of outputs that are no text."""
 
 
 class ExtractiveEngine(Shared):
@@ -125,6 +128,8 @@ class ExtractiveEngine(Shared):
             raise InvalidRequestError(f"The extractive engine cannot read this: {error}.") from error
         task = find_by_fields(TASKS, prompt.input_fields, prompt.output_fields, exact=True)
         skill = _skill(prompt, task)
+        if skill is answer_from_text and _TYPED.search(messages[0]["content"]):
+            raise InvalidRequestError("The extractive engine quotes; an answer of another type needs another model.")
         if task is not None:
             heard = hear(prompt.instructions, task.signature.instructions, self.models.encoder)
             prompt = replace(prompt, clauses=heard.clauses)

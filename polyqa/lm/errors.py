@@ -16,7 +16,11 @@ from polyqa.base.keys import without_keys
 _LONGEST = 300  # characters of what a server says
 _BEGINNING = 160  # characters of a reply
 # Most servers (vLLM, SGLang, llama.cpp, LM Studio, OpenRouter) say it in words only.
-_TOO_LONG = re.compile(r"\bcontext (?:length|window|size)\b|\bprompt is too long\b", re.I)
+_TOO_LONG = re.compile(
+    r"\bcontext (?:length|window|size)\b|\bprompt is too long\b"
+    r"|`inputs` (?:tokens \+|must have less than)",  # of TGI
+    re.I,
+)
 # Codes of OpenAI and Azure, then of Gemini, for what their filters stop: that is about one prompt, or one reply.
 _FILTERED = {
     *("content_filter", "content_policy_violation", "invalid_prompt", "ResponsibleAIPolicyViolation"),
@@ -195,7 +199,7 @@ def _readable(response: Any, body: bytes) -> _Read:
         if isinstance(code, int):  # the status once more, which would hide the type; OpenRouter sends it with 200
             status = code if status < 400 <= code < 600 else status
             error["code"] = None
-        if status in (400, 413) and _TOO_LONG.search(str(error.get("message"))):
+        if status in (400, 413, 422) and _TOO_LONG.search(str(error.get("message"))):
             error["code"] = "context_length_exceeded"
         body = json.dumps(data).encode()
     return _Read(status, response.reason, response.headers, response.http_version, body)

@@ -276,11 +276,13 @@ def recorded(path: str | Path, lm: dspy.LM | None = None, *, model: str | None =
     Raises
     ------
     PolyqaError
-        If the file cannot be read or written, or does not say what to replay: it is not there, is empty, or has
-        several models or another one.
+        If ``lm`` is no `dspy.LM`, the file cannot be read or written, or does not say what to replay: it is not there,
+        is empty, or has several models or another one.
     """
     path = Path(path)
     recording = Recording(path)
+    if lm is not None and not isinstance(lm, dspy.LM):
+        raise PolyqaError(f"A recording is of a dspy.LM, whose requests it knows replies by, not of {lm!r:.80}.")
     if lm is not None:
         pack(path)  # a folder that cannot be written should cost no call
         if lm.engine == "auto" and not_carried(lm, lm.kwargs):

@@ -27,42 +27,14 @@ _HAS_ROOT = {*_OLLAMA, "anthropic"}
 """Providers whose address is one without ``/v1`` to LiteLLM, and one with it to DSPy's own client."""
 _ENDPOINT = re.compile(r"/(?:chat/completions|completions|responses|messages|api/chat|api/generate)$")
 _LM_SETTINGS = {*signature(dspy.LM).parameters, *CLIENT_KEYS, "rollout_id", "n", "prompt_cache"} - {"kwargs"}
-_OLLAMA_NAMES = (
-    "num_ctx num_predict num_keep num_batch num_gpu main_gpu num_thread num_gqa numa low_vram use_mmap use_mlock "
-    "repeat_last_n repeat_penalty penalize_newline mirostat mirostat_eta mirostat_tau tfs_z typical_p min_p top_k "
-    "keep_alive think format template"
-)
-_OLLAMA_SETTINGS = frozenset(_OLLAMA_NAMES.split())
-"""Parameters of Ollama's own API (https://docs.ollama.com/modelfile, https://docs.ollama.com/api/chat)."""
-_SERVER_NAMES = (
-    "extra_body top_k min_p top_a repetition_penalty repeat_penalty repeat_last_n length_penalty min_tokens "
-    "ignore_eos stop_token_ids include_stop_str_in_output skip_special_tokens spaces_between_special_tokens "
-    "bad_words use_beam_search truncate_prompt_tokens prompt_logprobs add_generation_prompt "
-    "continue_final_message add_special_tokens documents chat_template chat_template_kwargs mm_processor_kwargs "
-    "guided_json guided_regex guided_choice guided_grammar structured_outputs priority logits_processors "
-    "return_tokens_as_token_ids cache_salt thinking_token_budget regex ebnf json_schema no_stop_trim lora_path "
-    "separate_reasoning stream_reasoning typical_p mirostat mirostat_tau mirostat_eta dynatemp_range "
-    "dynatemp_exponent xtc_probability xtc_threshold dry_multiplier dry_base dry_allowed_length "
-    "dry_penalty_last_n top_n_sigma samplers grammar n_predict n_keep n_probs min_keep cache_prompt id_slot "
-    "timings_per_token reasoning_format thinking_forced_open ttl draft_model transforms models route provider "
-    "plugins reasoning include_reasoning usage verbosity"
-)
-_SERVER_SETTINGS = frozenset(_SERVER_NAMES.split())
-"""Extensions of OpenAI's API that servers document: vLLM, SGLang, llama.cpp, LM Studio, OpenRouter."""
-_LITELLM_NAMES = (
-    "drop_params additional_drop_params allowed_openai_params base_model api_type thinking tools tool_choice "
-    "functions function_call parallel_tool_calls max_retries extra_body modalities prediction audio "
-    "safety_identifier store web_search_options service_tier fallbacks mock_response region_name deployment_id "
-    "input_cost_per_token output_cost_per_token ssl_verify"
-)
-_LITELLM_SETTINGS = frozenset(_LITELLM_NAMES.split())
-_OF_CLOUDS = ("aws_", "vertex_", "azure_", "watsonx_", "litellm_", "prompt_cache_")
 _OPENAI_NAMES = (
     "top_p stop seed frequency_penalty presence_penalty logprobs top_logprobs response_format reasoning_effort "
     "logit_bias user metadata service_tier top_k"
 )
 _OPENAI_SETTINGS = frozenset(_OPENAI_NAMES.split())
 _SAMPLING = {"temperature", "max_tokens"}
+_ALIKE = 0.88
+"""From which similarity on an unknown name is a known one mistyped: `reasoning_format` of llama.cpp is no mistake."""
 _FIELDS = {"reasoning_effort": "reasoning", "max_completion_tokens": "max_tokens", "top_logprobs": "logprobs"}
 
 
@@ -119,12 +91,12 @@ def needs_litellm(lm: dspy.LM, chosen: Mapping[str, Any]) -> bool:
     """Return whether LiteLLM has to ask a server by another address than DSPy's own client; refuse what gets lost.
 
     DSPy's own client drops some settings that a server has no field for, and leaves others to LiteLLM, which sends what
-    it does not know. A setting that its user chose, and mistyped, would so be lost without a word.
+    it does not know. A setting that its user chose would so be lost without a word.
 
     Raises
     ------
     PolyqaError
-        If nobody knows a setting, the client drops one, or this provider's server ignores one.
+        If a setting's name is mistyped, the client drops one, or this provider's server ignores one.
     """
     provider = lm.model.partition("/")[0]
     unknown = [*not_carried(lm, chosen)]
@@ -188,24 +160,21 @@ def _changes(lm: dspy.LM, settings: Mapping[str, Any]) -> list[Adaptation]:
 
 
 def _check_known(lm: dspy.LM, name: str) -> None:
-    """Refuse a setting that DSPy does not know, unless LiteLLM or the server does."""
-    asks_by_name, ollama = isinstance(lm.engine, str), lm.model.partition("/")[0] in _OLLAMA
-    known = {*_LM_SETTINGS, *_OPENAI_SETTINGS}
-    if not asks_by_name:
+    """Refuse a setting whose name is mistyped, as far as that can be told: servers have settings of their own."""
+    by_name, known, alike = isinstance(lm.engine, str), {*_OPENAI_SETTINGS, *_SAMPLING}, _ALIKE
+    provider, _, model = lm.model.partition("/")
+    if by_name and name == "num_ctx" and provider not in _OLLAMA:
+        raise PolyqaError(
+            f"{name} is a setting of Ollama's own API, which {lm.model} is not asked through: the server would "
+            f"ignore it. Write ollama_chat/{model}."
+        )
+    if not by_name:  # on this machine: all settings are known
         from .local import LocalSettings
 
-        known |= {*LocalSettings.__dataclass_fields__}
-    else:
-        taken = _LITELLM_SETTINGS | (_OLLAMA_SETTINGS if ollama else _SERVER_SETTINGS)
-        if name in taken or name.startswith(_OF_CLOUDS):
-            return
-        if name in _OLLAMA_SETTINGS:
-            raise PolyqaError(
-                f"{name} is a setting of Ollama's own API, which {lm.model} is not asked through: the server would "
-                f"ignore it. Write ollama_chat/{lm.model.partition('/')[2]}."
-            )
-        known |= taken
-    alike = get_close_matches(name, known, 1, 0.75)
-    told = f"Do you mean {alike[0]}?" if alike else "Check its name."
-    body = " What only your server knows goes into extra_body, as JSON." if asks_by_name else ""
+        known, alike = {*known, *_LM_SETTINGS, *LocalSettings.__dataclass_fields__}, 0.75
+    meant = get_close_matches(name, known, 1, alike)
+    if by_name and (name in known or not meant):
+        return
+    told = f"Do you mean {meant[0]}?" if meant else "Check its name."
+    body = " What only your server knows goes into extra_body, as JSON." if by_name else ""
     raise PolyqaError(f"{lm.model} has no setting {name!r}. {told}{body}")

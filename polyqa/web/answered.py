@@ -6,7 +6,6 @@ from typing import Any
 
 from polyqa.asking import Result
 from polyqa.lm.recorder import Call
-from polyqa.metrics.text import sentences
 from polyqa.reports.marks import pieces, places
 from polyqa.reports.readings import opening, sure, titles_of
 from polyqa.reports.result import cautions, cited_numbers
@@ -44,21 +43,6 @@ def _call_data(call: Call) -> dict[str, Any]:
         "output_tokens": call.output_tokens,
         "seconds": None if call.seconds is None else round(call.seconds, 3),
     }
-
-
-def sentence_events(result: Result) -> Iterator[dict[str, Any]]:
-    """Yield the sentences of the answer, numbered from 1, each in pieces; a question back is one.
-
-    ``before`` is the white space that stands before a sentence.
-    """
-    if result.asked_back:
-        yield {"number": 1, "before": "", "pieces": [{"text": result.answer}]}
-        return
-    end, answer = 0, result.cited_answer
-    for number, sentence in enumerate(sentences(answer), 1):
-        start = answer.index(sentence.text, end)
-        yield {"number": number, "before": answer[end:start], "pieces": _pieces(sentence.text, result)}
-        end = start + len(sentence.text)
 
 
 def _pieces(text: str, result: Result) -> list[dict[str, Any]]:

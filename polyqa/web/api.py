@@ -39,8 +39,8 @@ def api_router(service: Service) -> APIRouter:
         """Answer a question: its readings, their evidence, one answer with sources.
 
         With `Accept: text/event-stream` events are sent as they happen: `waiting`, `started`, `writing` (a piece of a
-        reply, only of a language model on the server's machine), `step`, `sentence`, and finally `result` (the same as
-        without this header) or `error`.
+        reply, only of a language model on the server's machine), `step`, and finally `result` (the same as without this
+        header) or `error`.
         """
         checked = await service.checked(asked, request.scope["request_id"])
         if EventSourceResponse.media_type in request.headers.get("accept", ""):

@@ -34,8 +34,13 @@ def compatible_router(service: Service) -> APIRouter:
     async def models() -> dict[str, Any]:
         """List the models: `polyqa` (the server's default), that over each index, and the programs."""
         names = [MODEL, *(f"{MODEL}/{index}" for index in service.shelf.indexes), *service.shelf.programs]
-        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "polyqa"} for name in names]
-        return {"object": "list", "data": listed}
+        return {"object": "list", "data": [_model(name) for name in names]}
+
+    @router.get("/v1/models/{name:path}", tags=["OpenAI"])
+    async def model(name: str) -> dict[str, Any]:
+        """Say that there is a model of this name: clients ask before their first question."""
+        service.shelf.names(*_named(name))
+        return _model(name) if name else await models()
 
     @router.post("/v1/chat/completions", tags=["OpenAI"])
     async def complete(request: Request, sent: Completion) -> Response:
@@ -47,13 +52,12 @@ def compatible_router(service: Service) -> APIRouter:
         """
         if sent.n not in (None, 1):
             raise WebError("bad_request", "n is 1: a question has one answer that covers its readings.")
-        program, _, index = sent.model.partition("/")
-        named = None if program == MODEL else program
+        program, index = _named(sent.model)
         question, choice = _asked(sent.messages)
         ask = Ask.model_construct(  # checked as fields of `Completion`
             question=question,
-            program=named,
-            index=index or None,
+            program=program,
+            index=index,
             where=sent.where,
             ask_back=sent.ask_back,
             choice=choice,
@@ -92,6 +96,16 @@ def compatible_router(service: Service) -> APIRouter:
     return router
 
 
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "polyqa"}
+
+
+def _named(model: str) -> tuple[str | None, str | None]:
+    """Return the program and the index that a model's name stands for; ``None`` for the server's default."""
+    program, _, index = model.partition("/")
+    return None if program == MODEL else program, index or None
+
+
 def _asked(messages: Sequence[Message]) -> tuple[str, str | None]:
     """Return what is asked: the user's last message, or the message before it and the choice that the last one makes.
 
@@ -118,7 +132,7 @@ def _text_of(message: Message) -> str:
 
 
 def _completion(model: str, answer: Mapping[str, Any]) -> Response:
-    message = {"role": "assistant", "content": _text(answer["pieces"]) + _sources(answer)}
+    message = {"role": "assistant", "content": _content(answer)}
     return as_json(
         {
             **_head(model, "chat.completion"),
@@ -139,11 +153,9 @@ def _chunks(model: str, with_usage: bool) -> Callable[[Event], bytes]:
     def chunks(event: Event) -> bytes:
         if event.name == "started":
             return chunk({"role": "assistant", "content": ""})
-        if event.name == "sentence":
-            return chunk({"content": event.data["before"] + _text(event.data["pieces"])})
         if event.name == "result":
             usage = server_sent({**head, "choices": [], "usage": _usage(event.data)}) if with_usage else b""
-            ends = chunk({"content": _sources(event.data)}) + chunk({}, "stop")
+            ends = chunk({"content": _content(event.data)}) + chunk({}, "stop")
             return ends + usage + format_sse_event(data_str="[DONE]")
         return server_sent(event.data) if event.name == "error" else b""
 
@@ -172,11 +184,13 @@ def _sources(answer: Mapping[str, Any]) -> str:
     return mended + ("\n".join(["\n\nSources:", *lines]) if lines else "")
 
 
-def _text(pieces: Sequence[Mapping[str, Any]]) -> str:
+def _content(answer: Mapping[str, Any]) -> str:
     """Return an answer in which no passage brings a picture, a link or HTML: chat clients show Markdown."""
-    return "".join(
-        re.sub(r"[\\<\[]", r"\\\g<0>", piece["text"]) if "text" in piece else str(piece["cites"]) for piece in pieces
+    text = "".join(
+        re.sub(r"[\\<\[]", r"\\\g<0>", piece["text"]) if "text" in piece else str(piece["cites"])
+        for piece in answer["pieces"]
     )
+    return text + _sources(answer)
 
 
 def _head(model: str, kind: str) -> dict[str, Any]:

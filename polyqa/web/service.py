@@ -24,7 +24,7 @@ from polyqa.lm.recorder import listening
 from polyqa.questions.database import NoDatabaseError
 from polyqa.watching import Tokens, Watch
 
-from .answered import answered, sentence_events
+from .answered import answered
 from .errors import WebError
 from .limits import Gate, WebLimits
 from .schemas import Ask
@@ -140,8 +140,6 @@ class Service:
                     result = await self._answered(asked, queue, steps)
         except TimeoutError:
             raise WebError("too_slow", f"The answer took longer than {seconds:.0f} s, and was given up.") from None
-        for sentence in sentence_events(result):
-            queue.put_nowait(Event("sentence", sentence))
         queue.put_nowait(Event("result", answered(result, steps)))
         return result
 

@@ -1,6 +1,8 @@
 import copy
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,6 +45,14 @@ def test_rerank_orders_by_score_cuts_and_keeps_the_order_of_ties(k: int) -> None
     assert found == [("bbb", 3), ("fff", 3), ("aa", 2), ("dd", 2), ("c", 1), ("e", 1)][:k]
     assert all(passage.score == 1.0 for passage in texts)
     assert rerank(Lengths(), "q", [], k=k) == []
+
+
+def test_the_scores_of_a_reranker_of_ones_own_may_be_lists() -> None:
+    lists: Any = SimpleNamespace(score=lambda queries, passages: [[float(len(one.text)) for one in passages]])
+    texts = [Passage(pid=word, text=word) for word in ("c", "bbb")]
+    assert [one.pid for one in rerank(lists, "q", texts, k=2)] == ["bbb", "c"]
+    lists.fused = True
+    assert [one.pid for one in rerank_found(lists, "q", texts, k=2)] == ["bbb", "c"]
 
 
 class CountedLengths(Lengths):

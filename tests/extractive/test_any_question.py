@@ -2,6 +2,7 @@
 
 import dspy
 import pytest
+from dspy.utils.exceptions import LMInvalidRequestError
 
 from polyqa.lm.adapter import LeanAdapter
 
@@ -35,6 +36,14 @@ def test_a_chain_of_thought_tells_the_sentence(adapter: dspy.Adapter) -> None:
     told = asked(thinking, adapter, question="Who built the alphorn?", context=TEXT)
     assert told.answer == "Ida Berg"
     assert told.reasoning == "It was built by Ida Berg in 1894."
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: type(adapter).__name__)
+@pytest.mark.parametrize("kind", ["bool", "int", "Literal['old', 'new']", "list[str]"])
+def test_an_answer_that_is_no_text_is_refused(kind: str, adapter: dspy.Adapter) -> None:
+    reads = dspy.Predict(f"context, question -> answer: {kind}")
+    with pytest.raises(LMInvalidRequestError, match="an answer of another type needs another model"):
+        asked(reads, adapter, question="Is the alphorn old?", context=TEXT)
 
 
 @pytest.mark.parametrize("text", ["Cheese is washed with brine.", "N/A"])

@@ -300,6 +300,11 @@ def test_only_texts_are_recorded(path: Path) -> None:
         lm(messages=[{"role": "user", "content": [image, {"type": "text", "text": "what?"}]}])
 
 
+def test_only_requests_of_dspy_are_recorded(path: Path) -> None:
+    with pytest.raises(PolyqaError, match=r"A recording is of a dspy\.LM"):
+        recorded(path, dspy.utils.DummyLM([{"answer": "x"}]))  # type: ignore[arg-type]
+
+
 def test_another_ending_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PolyqaError, match=r"replies\.jsonl\.gz, not"):
         polyqa.recorded(tmp_path / "replies.json")

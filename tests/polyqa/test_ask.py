@@ -94,6 +94,17 @@ def test_a_program_and_a_language_model_of_one_s_own_are_asked_in_every_way(tmp_
     assert run.records
 
 
+class Awaited(dspy.Module):
+    """A program of a user's own that can only be awaited."""
+
+    async def aforward(self, question: str) -> dspy.Prediction:
+        return dspy.Prediction(answer="In 1997.")
+
+
+def test_a_program_that_can_only_be_awaited_is_asked() -> None:
+    assert polyqa.ask("When did Titanic come out?", program=Awaited()).answer == "In 1997."
+
+
 class Around(dspy.Module):
     """A program of a user's own that has one of polyqa's as a part."""
 
@@ -208,12 +219,14 @@ def test_what_gives_no_answer_is_said() -> None:
         ({"index": "homonyms"}, "made already: index cannot be given"),
         ({"min_confidence": "x"}, "min_confidence is a probability, from 0 to 1, not 'x'"),
         ({"lm": ""}, "names no provider"),
+        ({"program": Own}, "A program is a name, a path, or a dspy.Module that was made, not <class"),
+        ({"program": len}, "not <built-in function len>"),
         ({"lm": 5}, "A language model is a name or one of DSPy, not 5"),
     ],
 )
 def test_what_does_not_fit_is_said(given: dict[str, Any], told: str) -> None:
     with pytest.raises(PolyqaError, match=told):
-        polyqa.ask("When?", program=Own(), **{"lm": own_lm(), **given})
+        polyqa.ask("When?", **{"program": Own(), "lm": own_lm(), **given})
 
 
 @pytest.mark.parametrize("question", [None, 5, ["When?"]])

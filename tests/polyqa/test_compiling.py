@@ -149,6 +149,7 @@ def recipe(name: str, *predictors: str) -> Recipe:
     [
         ("rac-homonyms-local", {}, r"rac-homonyms-local is compiled already, .* Compile 'rac' again"),
         ("oracle", {}, "Unknown program 'oracle'; there are auto"),
+        ("rac", {"out": Path(__file__) / "made"}, "test_compiling.py is a file, and .*made is to be a folder"),
         ("rac", {"demos": "mine.json"}, "compile takes no demos"),
         ("self-rag", {"weights": (1.0, 1.0, 0.5)}, "setting weights=.* cannot be kept"),
         ("rac", {"passages": 900}, "cannot be made"),

@@ -124,7 +124,7 @@ def test_a_commit_pins_what_is_pulled(hub: Hub) -> None:
     assert polyqa.pull(REPO, "one", revision=first).commit == first
     assert polyqa.pull(REPO, "two", revision="v1").commit == first
     assert (Path("one") / "README.md").read_bytes() == shipped()["README.md"]
-    assert "no such revision" in told(lambda: polyqa.pull(REPO, "three", revision="v9"))
+    assert "Invalid rev id: v9. Check" in told(lambda: polyqa.pull(REPO, "three", revision="v9"))
     assert not Path("three").exists()
 
 
@@ -134,36 +134,21 @@ def test_pushing_again_makes_a_commit_only_if_something_changed(hub: Hub) -> Non
     assert polyqa.push("rac-homonyms-local", REPO, license="mit").commit != first
 
 
-def test_nothing_is_overwritten_unless_it_was_pulled(hub: Hub, tmp_path: Path) -> None:
+def test_nothing_is_overwritten(hub: Hub) -> None:
     hub.commit(REPO, shipped())
     polyqa.pull(REPO)
-    assert "there already" in told(lambda: polyqa.pull(REPO))
-    hub.commit(REPO, shipped() | {"README.md": b"# newer\n"})
-    polyqa.pull(REPO, overwrite=True)
-    assert Path("rac/README.md").read_bytes() == b"# newer\n"
-    Path("rac/thesis.tex").write_text("mine")
-    assert "thesis.tex" in told(lambda: polyqa.pull(REPO, overwrite=True))
     Path("link").symlink_to("rac")
-    assert "is no folder" in told(lambda: polyqa.pull(REPO, "link", overwrite=True))
-    assert Path("rac/thesis.tex").read_text() == "mine"
-    assert "no folder to make" in told(lambda: polyqa.pull(REPO, ".", overwrite=True))
-    own = copied(tmp_path / "own")
-    (own / "report.html").unlink()
-    (own / "replies.jsonl.gz").unlink()
-    assert "own has no hub.json: it was not pulled" in told(lambda: polyqa.pull(REPO, "own", overwrite=True))
-    assert sorted(path.name for path in own.iterdir()) == NAMES
-    Path("empty").mkdir()
-    assert polyqa.pull(REPO, "empty", overwrite=True).path == Path("empty")
+    for there in ("rac", "link", ".", "rac/card.json"):
+        assert "is there already" in told(lambda there=there: polyqa.pull(REPO, there))
 
 
 def test_a_pull_that_is_killed_leaves_nothing_to_the_next_one(hub: Hub, tmp_path: Path) -> None:
     hub.commit(REPO, shipped())
-    polyqa.pull(REPO)
-    script = f"import os, polyqa.hub as hub; hub.check = lambda *given: os._exit(9); hub.pull({REPO!r}, overwrite=True)"
+    script = f"import os, polyqa.hub as hub; hub.check = lambda *given: os._exit(9); hub.pull({REPO!r})"
     killed = subprocess.run([sys.executable, "-c", script], env={**os.environ, "HF_ENDPOINT": hub.base}, check=False)
     assert killed.returncode == 9
     assert any(".rac.building-" in path.name for path in tmp_path.iterdir())
-    polyqa.pull(REPO, overwrite=True)
+    polyqa.pull(REPO)
     assert sorted(path.name for path in tmp_path.iterdir()) == [".rac.lock", "hub", "rac"]
 
 
@@ -219,19 +204,19 @@ def listed(of_all: dict[str, Any], of_each: dict[str, Any]) -> Callable[[Answer]
     return changed
 
 
-REACHED = "cannot be reached, or does not answer as the hub does"
+LACKING = "could not be pulled at http://127.0.0.1:"
 
 
 @pytest.mark.parametrize(
     ("name", "change", "why"),
     [
-        ("card.json", lambda answer: (200, answer[1][:99], {**answer[2], "Content-Length": "999"}), REACHED),
-        ("card.json", lambda answer: (403, b"", {}), "refused to pull"),
+        ("card.json", lambda answer: (200, answer[1][:99], {**answer[2], "Content-Length": "999"}), LACKING),
+        ("card.json", lambda answer: (403, b"", {}), LACKING),
         ("revision/main", listed({}, {"size": 10**12}), "larger than"),
-        ("revision/main", listed({}, {"size": "many"}), REACHED),
-        ("revision/main", listed({"sha": "../../etc"}, {}), REACHED),
-        ("revision/main", lambda answer: (200, b"<html>Log in to the hotel</html>", {}), REACHED),
-        ("revision/main", lambda answer: (500, b"oops", {}), "could not pull"),
+        ("revision/main", listed({}, {"size": "many"}), LACKING),
+        ("revision/main", listed({"sha": "../../etc"}, {}), LACKING),
+        ("revision/main", lambda answer: (200, b"<html>Log in to the hotel</html>", {}), LACKING),
+        ("revision/main", lambda answer: (500, b"oops", {}), LACKING),
     ],
 )  # fmt: skip
 def test_what_comes_otherwise_than_listed_is_not_taken(
@@ -250,27 +235,19 @@ def test_names_that_are_none_are_told(hub: Hub, repo: str) -> None:
     assert hub.asked == []
 
 
-@pytest.mark.parametrize(
-    ("token", "why"),
-    [(TOKEN, "There is no tester/nothing"), ("", "There is no tester/nothing"), ("hf_wrong", "refused to pull")],
-)
+@pytest.mark.parametrize("token", [TOKEN, "", "hf_wrong"])
 @pytest.mark.usefixtures("hub")
-def test_what_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, token: str, why: str) -> None:
+def test_what_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
     monkeypatch.setenv("HF_TOKEN", token)
-    assert why in told(lambda: polyqa.pull("tester/nothing"))
+    assert "tester/nothing could not be pulled" in told(lambda: polyqa.pull("tester/nothing"))
 
 
-@pytest.mark.parametrize(
-    ("token", "repo", "why"),
-    [
-        ("", REPO, "log in with hf auth login"),
-        ("hf_wrong", REPO, "log in with hf auth login"),
-        (TOKEN, "strangers/rac", "refused to push strangers/rac (403)"),
-    ],
-)
-def test_who_may_not_push_is_told(hub: Hub, monkeypatch: pytest.MonkeyPatch, token: str, repo: str, why: str) -> None:
+@pytest.mark.parametrize(("token", "repo"), [("", REPO), ("hf_wrong", REPO), (TOKEN, "strangers/rac")])
+def test_who_may_not_push_is_told(hub: Hub, monkeypatch: pytest.MonkeyPatch, token: str, repo: str) -> None:
     monkeypatch.setenv("HF_TOKEN", token)
-    assert why in told(lambda: polyqa.push("rac-homonyms-local", repo))
+    message = told(lambda: polyqa.push("rac-homonyms-local", repo))
+    assert f"{repo} could not be pushed at {hub.base}: " in message
+    assert "log in with hf auth login" in message
     assert not hub.root.exists()
 
 
@@ -278,7 +255,7 @@ def test_no_network_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens
         at(f"http://127.0.0.1:{taken.getsockname()[1]}", monkeypatch)
-        assert "cannot be reached" in told(lambda: polyqa.pull(REPO, tmp_path / "new"))
+        assert "could not be pulled" in told(lambda: polyqa.pull(REPO, tmp_path / "new"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -291,9 +268,6 @@ def test_what_cannot_be_pushed_is_told_before_anything_is_sent(hub: Hub, tmp_pat
         "broken": "is not a saved",
     }.items():
         assert why in told(lambda what=what: polyqa.push(what, REPO))
-    assert "no licence of the hub" in told(
-        lambda: polyqa.push("rac-homonyms-local", REPO, license="do: what\nyou: want")
-    )
     assert hub.asked == []
 
 
@@ -342,7 +316,7 @@ def test_a_hub_that_is_silent_is_not_waited_for(hub: Hub, monkeypatch: pytest.Mo
         message = told(lambda: polyqa.push("rac-homonyms-local", REPO) if pushes else polyqa.pull("tester/other"))
     finally:
         done.set()
-    assert "cannot be reached" in message
+    assert " could not be pu" in message
     assert not Path("other").exists()
 
 
@@ -355,4 +329,3 @@ def test_the_commands(hub: Hub, printed: Printed, run: Run) -> None:
     code, out, err = run("pull", REPO, "--to", "here")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("polyqa: here is there already: ")
-    printed("pull", REPO, "--to", "here", "--overwrite")

@@ -116,6 +116,18 @@ def test_what_tells_nothing_apart_is_not_shown(title: str, fields: list[dict[str
     assert told(*((title, of) for of in fields)) == [title] * len(fields)
 
 
-def test_a_function_is_no_retriever() -> None:
-    with pytest.raises(polyqa.PolyqaError, match=r"has search\(query, k\), .* and a function has not"):
-        search(lambda query, k: [], "Who?", 3)  # type: ignore[arg-type]
+class Wrong:
+    """Finds what its owner calls passages."""
+
+    def __init__(self, found: Any) -> None:
+        self.found = found
+
+    def search(self, query: str, k: int = 10) -> Any:
+        return self.found
+
+
+@pytest.mark.parametrize("retriever", [lambda query, k: [], Wrong([{"pid": "1", "text": "It flies."}]), Wrong(None)])
+def test_what_gives_no_passages_is_no_retriever(retriever: Any) -> None:
+    told = rf"has search\(query, k\), .* and a {type(retriever).__name__} has not"
+    with pytest.raises(polyqa.PolyqaError, match=told):
+        search(retriever, "Who?", 3)

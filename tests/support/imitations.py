@@ -12,6 +12,8 @@ anthropic
     https://docs.anthropic.com/en/api/messages, /en/api/errors
 azure
     https://learn.microsoft.com/azure/ai-services/openai/reference, …/how-to/reasoning
+tgi
+    https://huggingface.co/docs/text-generation-inference, and validation.rs of its router
 openrouter
     https://openrouter.ai/docs/api/reference/errors-and-debugging
 """
@@ -124,6 +126,13 @@ def _llamacpp(server: Imitation, path: str, body: dict[str, Any]) -> Reply:
     return server.completion()
 
 
+def _tgi(server: Imitation, path: str, body: dict[str, Any]) -> Reply:
+    if (count := _words(body)) >= CONTEXT:
+        text = f"`inputs` must have less than {CONTEXT} tokens. Given: {count}"
+        return 422, {"error": f"Input validation error: {text}", "error_type": "validation"}
+    return server.completion()
+
+
 def _anthropic(server: Imitation, path: str, body: dict[str, Any]) -> Reply:
     def refused(status: int, kind: str, text: str) -> Reply:
         return status, {"type": "error", "error": {"type": kind, "message": text}, "request_id": "req_1"}
@@ -183,6 +192,7 @@ DIALECTS: dict[str, Callable[[Imitation, str, dict[str, Any]], Reply]] = {
     "lmstudio": _lmstudio,
     "vllm": _vllm,
     "llamacpp": _llamacpp,
+    "tgi": _tgi,
     "anthropic": _anthropic,
     "azure": _azure,
     "openrouter": _openrouter,

@@ -1,8 +1,8 @@
-// One program answering one question: its steps as they end, its sentences as they come, its answer.
+// One program answering one question: its steps as they end, its answer.
 
 import { announce, h } from "./dom.js";
 import { problem } from "./problem.js";
-import { drawPieces, drawResult, plainMark } from "./result.js";
+import { drawResult } from "./result.js";
 import { Steps } from "./steps.js";
 import { counted } from "./words.js";
 
@@ -32,9 +32,8 @@ export class Panel {
     this.result = null;
     this.abort = new AbortController();
     this.steps = new Steps();
-    this.live = h("p", { class: "answer-text live" });
     this.element.classList.remove("done");
-    this.body.replaceChildren(this.steps.element, this.live);
+    this.body.replaceChildren(this.steps.element);
     this.element.setAttribute("aria-busy", "true");
     try {
       const { question, program, index, where } = this.asked;
@@ -63,8 +62,6 @@ export class Panel {
       announce(`${this.asked.program}: ${data.title}`);
     } else if (name === "writing") {
       this.steps.write(data);
-    } else if (name === "sentence") {
-      this.live.append(...drawPieces(data.pieces, plainMark), " ");
     } else if (name === "result") {
       this.show(data);
     }

@@ -15,8 +15,6 @@ export function drawPieces(pieces, mark) {
     piece.text !== undefined ? piece.text : h("span", { class: "marks" }, piece.cites.map(mark)));
 }
 
-export const plainMark = (n) => h("span", { class: "mark" }, `[${n}]`);
-
 /** Draws a result; `around` has the `steps` that led to it, the `place` where they searched, and `ask(q)`. */
 export function drawResult(result, id, around) {
   return new Drawing(result, id, around).element();

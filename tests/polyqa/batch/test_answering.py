@@ -76,6 +76,14 @@ def test_answers_are_those_of_ask_in_the_order_of_the_questions(answer: Answer, 
     assert answered.path.read_bytes() == before
 
 
+def test_a_language_model_alone_stands_for_the_models(answer: Answer, server: Server) -> None:
+    lm = polyqa.language_model("openai/m", api_base=server.base)
+    assert texts(answer(QUESTIONS[:1], models=lm)) == texts(answer(QUESTIONS[:1]))
+    assert len(server.requests) == 1, "it is the same model"
+    with pytest.raises(PolyqaError, match="name the language model in models="):
+        answer(QUESTIONS[:1], lm=lm)
+
+
 def test_the_bar_means_the_same_as_for_one_question_and_belongs_to_the_file(answer: Answer, server: Server) -> None:
     (line,) = answer(QUESTIONS[:1], min_confidence=1.0)
     lm = polyqa.language_model("openai/m", api_base=server.base, api_key="none")

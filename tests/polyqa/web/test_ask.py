@@ -70,7 +70,7 @@ def test_steps_are_told_as_they_end(client: httpx.Client, program: str, kinds: l
         told = events(response.read().decode())
     names = [name for name, _ in told]
     steps = [data for name, data in told if name == "step"]
-    assert names == ["started", *["step"] * len(steps), *["sentence"] * names.count("sentence"), "result"]
+    assert names == ["started", *["step"] * len(steps), "result"]
     assert sorted(step["kind"] for step in steps) == sorted(kinds)
     assert [step["number"] for step in steps] == list(range(1, len(steps) + 1))
     assert all(0 <= step["seconds"] <= step["at"] + 0.01 for step in steps)
@@ -80,12 +80,7 @@ def test_steps_are_told_as_they_end(client: httpx.Client, program: str, kinds: l
     answer = next(step["data"] for step in steps if step["name"] == "clarify")
     assert answer["interpretations"][0]["question"]
     result = told[-1][1]
-    said = [piece for name, data in told if name == "sentence" for piece in data["pieces"]]
-    assert [piece for piece in said if "cites" in piece] == [piece for piece in result["pieces"] if "cites" in piece]
     assert (result["program"], result["lm"]) == (program, "polyqa/extractive")
-    before = [data["before"] for name, data in told if name == "sentence"]
-    assert before[0] == ""
-    assert all(gap and not gap.strip() for gap in before[1:])
 
 
 def test_a_tree_has_its_nodes(client: httpx.Client) -> None:
