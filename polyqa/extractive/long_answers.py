@@ -33,6 +33,7 @@ _WORKS = re.compile(
 )
 # Behind a sentence or another heading: the signs of "if x == 1 or y == 2" are no heading's.
 _HEADING = re.compile(r"(?:^|(?<=[.!?:…=]\s)|(?<=[.!?…][)\]\"”»]\s))(={2,6})(?!=)[^=]{1,80}\1(?!=)", re.MULTILINE)
+_MARKS = re.compile(r"(?:^|(?<=\s))#{2,6} ")
 # What is left of "(; born 1950)" or "(, lit. old town)" when a pronunciation or a foreign script was dropped; the
 # brackets of "client.get()" are part of its name.
 _EMPTY_BRACKETS = re.compile(r"(?<!\w)\([\s;,:'’]*\)")
@@ -251,11 +252,11 @@ def _nothing_found(question: str, passages: Sequence[PromptPassage]) -> str:
 
 
 def tidy(passage: PromptPassage) -> PromptPassage:
-    """Return a passage without headings of a wiki and empty brackets; a title before its first sentence gets a colon.
+    """Return a passage without headings of a wiki, marks of others, and empty brackets; a title before its first sentence gets a colon.
 
     ``Titanic Titanic () is a film. == Cast == It stars`` becomes ``Titanic: Titanic is a film. It stars``.
     """
-    text = _HEADING.sub(" ", passage.text)
+    text = _MARKS.sub("", _HEADING.sub(" ", passage.text))
     text = _OPENED_BY_MARKS.sub("(", _EMPTY_BRACKETS.sub("", text))
     text = re.sub(r"\s+([,.;:])", r"\1", " ".join(text.split()))
     return PromptPassage(passage.number, passage.title, _with_colon(text, passage.title))
