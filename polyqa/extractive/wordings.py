@@ -29,17 +29,17 @@ def phrase(question: str, chosen: Sequence[Evidence]) -> list[tuple[Evidence, st
 
     A lone reading keeps the question as it was asked. Of several each names its difference: what the title of its
     passage says is put in the place of the name in the question, or behind the question; where another reading says
-    that already, a time or a place beside the answer follows. The likeliest may keep the question, or else one whose
-    title the question names in full.
+    that already, a time or a place beside the answer follows. One whose title the question names in full keeps the
+    question.
     """
     if len(chosen) < 2:
         return [(one, question) for one in chosen]
     phrased: list[tuple[Evidence, str]] = []
     taken: set[str] = set()
     for one, named in zip(chosen, _named(question, [one.passage.title for one in chosen]), strict=True):
-        behind = with_title(question, one.passage.title) if phrased else question
-        options = [named, behind, *(_with_detail(question, detail) for detail in _details(one, question))]
-        new = next((text for text in options if text and normalize_words(text) not in taken), question)
+        behind = with_title(question, one.passage.title)
+        options = [named or behind, behind, *(_with_detail(question, detail) for detail in _details(one, question))]
+        new = next((text for text in options if normalize_words(text) not in taken), options[0])
         taken.add(normalize_words(new))
         phrased.append((one, new))
     return phrased
