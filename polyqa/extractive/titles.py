@@ -112,18 +112,6 @@ def _named(question: str, title: str) -> tuple[list[str], str, tuple[int, int] |
     return body, name, _mention(body, name)
 
 
-def placed(question: str, title: str) -> tuple[str, str]:
-    """Return the section that a question names and where it stands; nothing if it names the document, or none.
-
-    >>> placed("Who booked the Blue Room?", "Old Wing › Blue Room")
-    ('Blue Room', 'Old Wing')
-    """
-    body, parts = question.rstrip(" ?").split(), title.split(SECTION)
-    part = _part_meant(body, title)
-    known = part != parts[0] and _mention(body, split_title(part)[0]) is not None
-    return (part, SECTION.join(parts[: parts.index(part)])) if known else ("", "")
-
-
 def are_namesakes(question: str, one: str, other: str) -> bool:
     """Return whether the same words of a question name two titles, and each says more than the question.
 
@@ -139,7 +127,7 @@ def are_namesakes(question: str, one: str, other: str) -> bool:
     >>> are_namesakes("What is the fee?", "Contract (Acme) › Fees", "Contract (Globex) › Fees")
     True
     """
-    (name, apart), (other_name, other_apart) = map(_told_apart, (one, other))
+    (name, apart), (other_name, other_apart) = map(told_apart, (one, other))
     if name == other_name and "" != apart != other_apart != "":
         differing = {*content_words(apart)} ^ {*content_words(other_apart)}
         if differing.isdisjoint(content_words(question)):
@@ -149,8 +137,12 @@ def are_namesakes(question: str, one: str, other: str) -> bool:
     return mentions[0] is not None and mentions[0] == mentions[1] and None not in settled and len(settled) > 1
 
 
-def _told_apart(title: str) -> tuple[str, str]:
-    """Return the name in a title and what tells it from namesakes: its qualifier, or where the section stands."""
+def told_apart(title: str) -> tuple[str, str]:
+    """Return the name in a title and what tells it from namesakes: its qualifier, or where the section stands.
+
+    >>> told_apart("Old Wing › Blue Room"), told_apart("Contract (Acme) › Fees")
+    (('Blue Room', 'Old Wing'), ('Contract › Fees', 'Acme'))
+    """
     name, qualifier = split_title(title)
     if qualifier or SECTION not in name:
         return name, qualifier

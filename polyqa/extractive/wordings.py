@@ -11,13 +11,12 @@ from polyqa.metrics.text import (
     holds,
     normalize_words,
     sentence_at,
-    split_title,
     with_title,
 )
 
 from .answer_kinds import answer_kind, years
 from .evidence import Evidence
-from .titles import names, placed, settle
+from .titles import names, settle, told_apart
 
 _PHRASE = re.compile(
     r"\b(?:in|at|on|for|by|from|during|as|with)\s+(?:the\s+)?(?:[A-Z][\w’'-]*|\d{4})(?:\s+(?:of\s+(?:the\s+)?)?(?:[A-Z][\w’'-]*|\d{4}))*"
@@ -50,18 +49,12 @@ def _named(question: str, titles: Sequence[str]) -> list[str | None]:
 
     Sections of one name are told apart by where they stand, also those of documents of one title.
     """
-    sections = Counter(section for section, _ in {placed(question, title) for title in titles} if section)
-    documents = Counter(split_title(title)[0] for title in set(titles) if SECTION in title)
+    sections = Counter(told_apart(title)[0] for title in set(titles) if SECTION in title)
     named: list[str | None] = []
     for title in titles:
-        section, place = placed(question, title)
-        apart = split_title(title.partition(SECTION)[0])[1]  # from other documents of its title
-        if apart and documents[split_title(title)[0]] > 1:
-            named.append(with_title(question, apart))
-        elif sections[section] > 1:
-            named.append(with_title(question, place))
-        else:
-            named.append(settle(question, title) if names(question, title) else None)
+        section, place = told_apart(title)
+        settled = settle(question, title) if names(question, title) else None
+        named.append(settled or (with_title(question, place) if sections[section] > 1 else None))
     return named
 
 
