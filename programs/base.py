@@ -191,7 +191,7 @@ class RetrievingProgram(Program):
     reranker
         Orders them by a question.
     passages
-        K, how many passages the language model sees (papers: 5).
+        K, how many passages the language model sees (papers: 5); with ``lean`` there may be more, see `nearest`.
     candidates
         How many passages the retriever pools (papers: about 200, 100 of each of two retrievers).
     settings
@@ -226,10 +226,10 @@ class RetrievingProgram(Program):
     @property
     def most_passages(self) -> int:
         """How many passages `nearest` gives at most."""
-        return max(self.passages, _TOGETHER)
+        return max(self.passages, _TOGETHER) if self.lean else self.passages
 
     def nearest(self, question: str, candidates: Sequence[Passage]) -> list[Passage]:
-        """Return the K best of the passages that were found for a question, best first, and their counterparts.
+        """Return the K best of the passages that were found for a question, best first, and with ``lean`` counterparts.
 
         Where some are sections of documents of one title (*Contract (Acme) › Fees*), none of which the question names,
         the same sections of further such documents follow, until there are eight passages.
@@ -238,11 +238,11 @@ class RetrievingProgram(Program):
         apart = [_apart(passage) for passage in best]
         sections = {section for section, document in apart if document}
         named = {*content_words(question)} & {word for _, document in apart for word in content_words(document)}
-        if not sections or named or len(best) >= _TOGETHER:
+        if not sections or named or len(best) >= self.most_passages:
             return best
         pids = {passage.pid for passage in best}
         others = [one for one in candidates if one.pid not in pids and _apart(one)[0] in sections]
-        return [*best, *rerank_found(self.reranker, question, others, _TOGETHER - len(best))]
+        return [*best, *rerank_found(self.reranker, question, others, self.most_passages - len(best))]
 
 
 def _apart(passage: Passage) -> tuple[str, str]:
