@@ -40,13 +40,13 @@ class _Reply(NamedTuple):
 class MadamRAG(RetrievingProgram):
     """Let an agent answer from each document, have an aggregator collect the answers, and debate until nobody changes.
 
-    Section 3 of the paper: (1) for each of the K documents, all at once, an agent answers from this document alone and
-    explains it; (2) an aggregator reads all replies, gives every right answer (those about different things of one
-    name are all right) and leaves out misinformation and noise; (3) in each later round every agent sees what the
+    Section 3 of the paper: (1) for each of the K documents, all at once, an agent answers from this document alone
+    and explains it; (2) an aggregator reads all replies, gives every right answer (those about different things of
+    one name are all right) and leaves out misinformation and noise; (3) in each later round every agent sees what the
     aggregator made of the replies, and answers again, and the aggregator reads these replies; the debate ends when no
-    agent changes its answer, or after the last round. The paper's aggregator gives a list of answers with an
-    explanation; here these are readings with a long answer that tells them. The released code shows an agent the
-    replies of the other agents in place of the aggregator's summary.
+    agent changes its answer (then what the aggregator said last stands), or after the last round. The paper's
+    aggregator gives a list of answers with an explanation; here these are readings with a long answer that tells
+    them. The released code shows an agent the replies of the other agents in place of the aggregator's summary.
 
     Its prediction has ``answer``, ``interpretations`` (cited), ``passages`` (the K documents, best first), ``agents``
     (the last answer of each, ``None`` where its document gives none) and ``rounds`` (how many were held).
