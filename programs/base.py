@@ -152,13 +152,14 @@ class Program(dspy.Module):
     def tell_sources(self, question: str, prediction: dspy.Prediction, reader: SpanReader) -> None:
         """Add to a prediction which passages back its readings and which say otherwise."""
         readings, passages = prediction.interpretations, list(prediction.passages)
-        every = list({one.pid: one for one in (*passages, *(prediction.get("universe") or ()))}.values())
-        prediction.sources = compare_sources(question, readings, every, reader)
+        universe = list({one.pid: one for one in (*passages, *(prediction.get("universe") or ()))}.values())
+        prediction.sources = compare_sources(question, readings, universe, reader)
         self.keep_readings(prediction, settled(readings, prediction.sources))
-        named = {pid for one in prediction.sources for side in (one, *one.otherwise) for pid in side.pids}
-        prediction.passages = [*passages, *(one for one in every[len(passages) :] if one.pid in named)]
-        told = disagreements(prediction.interpretations, prediction.sources)
-        prediction.answer = in_paragraphs(prediction.answer, told) if told else prediction.answer
+        sides = [side for source in prediction.sources for side in (source, *source.otherwise)]
+        source_pids = {pid for side in sides for pid in side.pids}
+        prediction.passages = [*passages, *(one for one in universe[len(passages) :] if one.pid in source_pids)]
+        disputes = disagreements(prediction.interpretations, prediction.sources)
+        prediction.answer = in_paragraphs(prediction.answer, disputes) if disputes else prediction.answer
 
     def keep_readings(self, prediction: dspy.Prediction, places: Sequence[int]) -> None:
         """Leave some of its readings in a prediction, by their places from 0, and what it says of each."""
@@ -237,12 +238,12 @@ class RetrievingProgram(Program):
         best = rerank_found(self.reranker, question, candidates, self.passages)
         apart = [_apart(passage) for passage in best]
         sections = {section for section, document in apart if document}
-        named = {*content_words(question)} & {word for _, document in apart for word in content_words(document)}
-        if not sections or named or len(best) >= self.most_passages:
+        named_words = {*content_words(question)} & {word for _, document in apart for word in content_words(document)}
+        if not sections or named_words or len(best) >= self.most_passages:
             return best
         pids = {passage.pid for passage in best}
-        others = [one for one in candidates if one.pid not in pids and _apart(one)[0] in sections]
-        return [*best, *rerank_found(self.reranker, question, others, self.most_passages - len(best))]
+        counterparts = [one for one in candidates if one.pid not in pids and _apart(one)[0] in sections]
+        return [*best, *rerank_found(self.reranker, question, counterparts, self.most_passages - len(best))]
 
 
 def _apart(passage: Passage) -> tuple[str, str]:

@@ -113,8 +113,8 @@ class MadamRAG(RetrievingProgram):
 
     def _revision(self, question: str, passage: Passage, agent: _Reply, summary: str) -> CallTuple:
         inputs = {"question": question, "passage": passage.render(), "summary": summary}
-        kept = {"short_answer": agent.answer or "null", "explanation": agent.explanation}
-        return self.revise, inputs, Fallback(kept, "the agent keeps its answer")
+        unchanged = {"short_answer": agent.answer or "null", "explanation": agent.explanation}
+        return self.revise, inputs, Fallback(unchanged, "the agent keeps its answer")
 
     def _collected(
         self, question: str, passages: Sequence[Passage], agents: Sequence[_Reply]
@@ -125,7 +125,8 @@ class MadamRAG(RetrievingProgram):
             for passage, agent in zip(passages, agents, strict=True)
         ]
         numbered = [(str(number), agent) for number, agent in enumerate(agents, 1) if agent.answer]
-        readings = [Interpretation(question=question, answer=one.answer, pid=number) for number, one in numbered]
-        told = {"interpretations": readings, "answer": " ".join(dict.fromkeys(one.explanation for _, one in numbered))}
-        fallback = Fallback(told, "the answers of all documents are told", len(readings))
+        readings = [Interpretation(question=question, answer=agent.answer, pid=number) for number, agent in numbered]
+        explanations = dict.fromkeys(agent.explanation for _, agent in numbered)
+        collected = {"interpretations": readings, "answer": " ".join(explanations)}
+        fallback = Fallback(collected, "the answers of all documents are told", len(readings))
         return (yield from ask(self.aggregate, fallback=fallback, replies=lines, question=question))
