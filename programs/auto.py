@@ -77,14 +77,14 @@ class Auto(DiversifyingProgram):
             return prediction
         pseudo = yield from self.infer_from(question, typed)
         diversified = yield from work(self.covering, candidates, pseudo)
-        known = {passage.pid for passage in near}
-        passages = [*near, *[passage for passage in diversified if passage.pid not in known][: self.passages // 2]]
+        near_pids = {passage.pid for passage in near}
+        passages = [*near, *[passage for passage in diversified if passage.pid not in near_pids][: self.passages // 2]]
         extracted, written = yield from self._extract(question, passages)
         readings = self._distinct(extracted, located)[: self.max_interpretations]
         verdicts = (yield from self.verify_readings(question, readings, passages)) or [False]
-        held = [reading for reading, holds in zip(readings, verdicts, strict=False) if holds]
-        readings = held or located
-        if written and len(readings) == len(extracted) == len(held) > 0:
+        verified = [reading for reading, holds in zip(readings, verdicts, strict=False) if holds]
+        readings = verified or located
+        if written and len(readings) == len(extracted) == len(verified) > 0:
             answer = written
         elif readings:
             answer = yield from write_answer(self.write, question, readings, passages)

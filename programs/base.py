@@ -152,13 +152,14 @@ class Program(dspy.Module):
     def tell_sources(self, question: str, prediction: dspy.Prediction, reader: SpanReader) -> None:
         """Add to a prediction which passages back its readings and which say otherwise."""
         readings, passages = prediction.interpretations, list(prediction.passages)
-        every = list({one.pid: one for one in (*passages, *(prediction.get("universe") or ()))}.values())
-        prediction.sources = compare_sources(question, readings, every, reader)
+        universe = list({one.pid: one for one in (*passages, *(prediction.get("universe") or ()))}.values())
+        prediction.sources = compare_sources(question, readings, universe, reader)
         self.keep_readings(prediction, settled(readings, prediction.sources))
-        named = {pid for one in prediction.sources for side in (one, *one.otherwise) for pid in side.pids}
-        prediction.passages = [*passages, *(one for one in every[len(passages) :] if one.pid in named)]
-        told = disagreements(prediction.interpretations, prediction.sources)
-        prediction.answer = in_paragraphs(prediction.answer, told) if told else prediction.answer
+        sides = [side for source in prediction.sources for side in (source, *source.otherwise)]
+        source_pids = {pid for side in sides for pid in side.pids}
+        prediction.passages = [*passages, *(one for one in universe[len(passages) :] if one.pid in source_pids)]
+        disputes = disagreements(prediction.interpretations, prediction.sources)
+        prediction.answer = in_paragraphs(prediction.answer, disputes) if disputes else prediction.answer
 
     def keep_readings(self, prediction: dspy.Prediction, places: Sequence[int]) -> None:
         """Leave some of its readings in a prediction, by their places from 0, and what it says of each."""
@@ -191,7 +192,7 @@ class RetrievingProgram(Program):
     reranker
         Orders them by a question.
     passages
-        K, how many passages the language model sees (papers: 5).
+        K, how many passages the language model sees (papers: 5); with ``lean`` there may be more, see `nearest`.
     candidates
         How many passages the retriever pools (papers: about 200, 100 of each of two retrievers).
     settings
@@ -226,10 +227,10 @@ class RetrievingProgram(Program):
     @property
     def most_passages(self) -> int:
         """How many passages `nearest` gives at most."""
-        return max(self.passages, _TOGETHER)
+        return max(self.passages, _TOGETHER) if self.lean else self.passages
 
     def nearest(self, question: str, candidates: Sequence[Passage]) -> list[Passage]:
-        """Return the K best of the passages that were found for a question, best first, and their counterparts.
+        """Return the K best of the passages that were found for a question, best first, and with ``lean`` counterparts.
 
         Where some are sections of documents of one title (*Contract (Acme) › Fees*), none of which the question names,
         the same sections of further such documents follow, until there are eight passages.
@@ -237,12 +238,12 @@ class RetrievingProgram(Program):
         best = rerank_found(self.reranker, question, candidates, self.passages)
         apart = [_apart(passage) for passage in best]
         sections = {section for section, document in apart if document}
-        named = {*content_words(question)} & {word for _, document in apart for word in content_words(document)}
-        if not sections or named or len(best) >= _TOGETHER:
+        named_words = {*content_words(question)} & {word for _, document in apart for word in content_words(document)}
+        if not sections or named_words or len(best) >= self.most_passages:
             return best
         pids = {passage.pid for passage in best}
-        others = [one for one in candidates if one.pid not in pids and _apart(one)[0] in sections]
-        return [*best, *rerank_found(self.reranker, question, others, _TOGETHER - len(best))]
+        counterparts = [one for one in candidates if one.pid not in pids and _apart(one)[0] in sections]
+        return [*best, *rerank_found(self.reranker, question, counterparts, self.most_passages - len(best))]
 
 
 def _apart(passage: Passage) -> tuple[str, str]:

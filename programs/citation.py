@@ -42,9 +42,9 @@ def cite(interpretations: Sequence[Interpretation], passages: Sequence[Passage])
     for interpretation in interpretations:
         number = re.search(r"\d{1,9}", interpretation.pid or "")
         position = int(number[0]) - 1 if number else -1
-        named = passages[position] if 0 <= position < len(passages) else None
+        named_passage = passages[position] if 0 <= position < len(passages) else None
         sources = holding(passages, interpretation.answer)
-        source = named if named in sources else sources[0] if sources else named
+        source = named_passage if named_passage in sources else sources[0] if sources else named_passage
         cited.append(interpretation.model_copy(update={"pid": source.pid if source else None}))
     return cited
 
@@ -57,8 +57,8 @@ def holding(passages: Sequence[Passage], answer: str) -> list[Passage]:
     """
     parts = several(answer)
     counts = [sum(holds(passage.render(), part, without_marks) for part in parts) for passage in passages]
-    wanted = len(parts) if len(parts) in counts else 1
-    return [passage for passage, count in zip(passages, counts, strict=True) if parts and count >= wanted]
+    parts_needed = len(parts) if len(parts) in counts else 1
+    return [passage for passage, count in zip(passages, counts, strict=True) if parts and count >= parts_needed]
 
 
 def number_citations(interpretations: Sequence[Interpretation], passages: Sequence[Passage]) -> list[Interpretation]:
@@ -90,13 +90,13 @@ def with_marks(answer: str, interpretations: Sequence[Interpretation], passages:
     numbers = {passage.pid: number for number, passage in enumerate(passages, 1)}
     marked = answer
     for sentence in reversed(sentences(answer)):
-        said = sentence.text.removeprefix(LESS_CERTAIN)
-        if OPENING.match(said):
+        statement = sentence.text.removeprefix(LESS_CERTAIN)
+        if OPENING.match(statement):
             continue
-        saying = _saying(said, passages)
+        saying = _saying(statement, passages)
         theirs = [reading for reading in interpretations if numbers.get(reading.pid or "") in saying]
-        numbered = _sources(said, theirs, passages, numbers) or saying[:1]
-        if numbered := numbered or _sources(said, interpretations, passages, numbers):
+        numbered = _sources(statement, theirs, passages, numbers) or saying[:1]
+        if numbered := numbered or _sources(statement, interpretations, passages, numbers):
             without_end = _ENDS.sub("", sentence.text)
             place = answer.index(sentence.text, sentence.start) + len(without_end)
             gap = "" if _NO_SPACE.search(marked[:place]) else " "
@@ -153,8 +153,8 @@ def _sources(
 @lru_cache(_PASSAGES)
 def _sentence_words(title: str, text: str) -> list[frozenset[str]]:
     """Return the content words of each sentence of a passage, each with those of the title."""
-    named = content_words(title)
-    return [frozenset(map(_owner, [*named, *content_words(sentence.text)])) for sentence in sentences(text)]
+    title_words = content_words(title)
+    return [frozenset(map(_owner, [*title_words, *content_words(sentence.text)])) for sentence in sentences(text)]
 
 
 def _owner(word: str) -> str:

@@ -68,10 +68,10 @@ class CRAG(GroundedProgram):
 
     def search_again(self, query: str, graded: Sequence[Passage]) -> list[Passage]:
         """Return the K passages nearest to a rewritten query, those graded already left out."""
-        known = {passage.pid for passage in graded}
-        pooled = search(self.retriever, query, self.candidates + len(known))
+        graded_pids = {passage.pid for passage in graded}
+        pooled = search(self.retriever, query, self.candidates + len(graded_pids))
         return rerank_found(
-            self.reranker, query, [passage for passage in pooled if passage.pid not in known], self.passages
+            self.reranker, query, [passage for passage in pooled if passage.pid not in graded_pids], self.passages
         )
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
@@ -87,19 +87,19 @@ class CRAG(GroundedProgram):
         grades = [Grade(reply.grade) for reply in replies]
         action = Grade.of_all(grades)
         knowledge = [] if action is Grade.INCORRECT else refined
-        query, others = "", list[Passage]()
+        query, further_passages = "", list[Passage]()
         if action is not Grade.CORRECT:
             rewritten = yield from ask(self.rewrite, question=question)
             # A language model that rewrites to nothing leaves the question to search with.
             query = " ".join(rewritten.search_query.split()) or question
-            others = yield from work(self.search_again, query, graded)
-            knowledge += yield from work(refine, others)
+            further_passages = yield from work(self.search_again, query, graded)
+            knowledge += yield from work(refine, further_passages)
         answer, interpretations = yield from self.answer_from(question, knowledge)
         return dspy.Prediction(
             answer=answer,
             interpretations=interpretations,
             passages=knowledge,
-            universe=[*graded, *others],
+            universe=[*graded, *further_passages],
             action=action,
             graded=[passage.pid for passage in graded],
             grades=grades,

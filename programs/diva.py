@@ -62,12 +62,12 @@ class DIVA(DiversifyingProgram):
         """Answer a question (Algorithm 1)."""
         typed, pseudo, passages = yield from self.diversified(question)
         checks = self.verifying(passages, question, pseudo) if passages else []
-        shown = {"passages": render_passages(passages), "question": question}
-        early: list[CallTuple] = [(self.clarify, shown, NO_READINGS)] if self.lean and passages else []
+        inputs = {"passages": render_passages(passages), "question": question}
+        early: list[CallTuple] = [(self.clarify, inputs, NO_READINGS)] if self.lean and passages else []
         replies = yield from ask_all([*checks, *early])
         verdicts = self.verdicts(replies[: len(checks)], len(pseudo))
-        known = [(reply.answer, cite(reply.interpretations, passages)) for reply in replies[len(checks) :]]
-        answer = yield from self.adapt(question, passages, any(verdicts), known)
+        early_answers = [(reply.answer, cite(reply.interpretations, passages)) for reply in replies[len(checks) :]]
+        answer = yield from self.adapt(question, passages, any(verdicts), early_answers)
         return self.prediction(answer, passages, typed, pseudo, verdicts)
 
     def verifying(self, passages: Sequence[Passage], question: str, interpretations: Sequence[str]) -> list[CallTuple]:
@@ -83,17 +83,17 @@ class DIVA(DiversifyingProgram):
             return named(replies[0].answered if replies else (), count)
         return [reply.answerable == "Yes" for reply in replies] or [False] * count
 
-    def adapt(self, question: str, passages: Sequence[Passage], useful: bool, known: Sequence[Answer]) -> Steps[Answer]:
+    def adapt(self, question: str, passages: Sequence[Passage], useful: bool, early: Sequence[Answer]) -> Steps[Answer]:
         """Return the answer from the passages if they are useful, else the one from memory, which cites nothing.
 
-        ``known`` holds the answer from the passages if it was asked for already; if it failed, its text is empty.
+        ``early`` holds the answer from the passages if it was asked for already; if it failed, its text is empty.
         """
         if useful:
-            answered = known[0] if known else (yield from self.answer_from(question, passages))
+            answered = early[0] if early else (yield from self.answer_from(question, passages))
             if answered[0]:
                 return answered
         # Passages that did not pass are better than no answer at all.
-        usable = [answer for answer in known if answer[0]]
+        usable = [answer for answer in early if answer[0]]
         fallback = Fallback({"answer": ""}, "the answer comes from the passages after all") if usable else None
         recalled = yield from ask(self.recall, fallback=fallback, question=question)
         return (recalled.answer, []) if recalled.answer or not usable else usable[0]

@@ -14,12 +14,12 @@ from .steps import Steps, ask_all
 class DiversifyThenVerify(DIVA):
     """DIVA with verification of every pair of pseudo-interpretation and passage.
 
-    Pseudo-interpretations are inferred without passages (VERDICT's equation 1), each brings its top
-    passages (equation 2), their union is pruned to K as DIVA does (appendix D), and every pair of
-    pseudo-interpretation and passage is verified on its own, all at once (equation 3): I × K calls in place
-    of DIVA's I. Passages that no pseudo-interpretation needs are dropped; the readings are extracted and
-    the answer is written from the others (equation 4). If none is left the answer comes from the language
-    model alone, as in DIVA.
+    Pseudo-interpretations are inferred without passages (VERDICT's equation 1), each brings its top passages
+    (equation 2), their union is pruned to K as DIVA does (appendix D), and every pair of pseudo-interpretation and
+    passage is verified on its own, all at once (equation 3): I × K calls in place of DIVA's I; with ``lean`` K, each
+    of which asks about all pseudo-interpretations. Passages that no pseudo-interpretation needs are dropped; the
+    readings are extracted and the answer is written from the others (equation 4). If none is left the answer comes
+    from the language model alone, as in DIVA.
 
     Its prediction has DIVA's fields and ``universe``, the passages that were verified; ``passages`` are those
     that passed, or all if none did, and ``verdicts`` say which pseudo-interpretations any passage answers.

@@ -91,8 +91,8 @@ class Finding:
         It has no marks of footnotes, and not the title that many collections put before a passage's first sentence.
         """
         sentence = sentence_at(self.passage.text, self.start)
-        whole = _is_sentence(without_footnotes(sentence.text, [self.passage]))
-        quoted = without_footnotes(around(sentence, self.start, _QUOTED if whole else _SCRAP), [self.passage])
+        is_sentence = _is_sentence(without_footnotes(sentence.text, [self.passage]))
+        quoted = without_footnotes(around(sentence, self.start, _QUOTED if is_sentence else _SCRAP), [self.passage])
         return _untitled(quoted, self.passage.title) if sentence.start == 0 else quoted
 
     @property
@@ -117,8 +117,8 @@ class Finding:
             hold one.
         """
         yes = min(max(yes, 1 - _SUREST), _SUREST)
-        said = weights.yes * math.log(yes / (1 - yes))
-        odds = weights.bias + said + weights.share * self.share + weights.margin * self.margin
+        model_odds = weights.yes * math.log(yes / (1 - yes))
+        odds = weights.bias + model_odds + weights.share * self.share + weights.margin * self.margin
         odds += weights.supported * min(self.supporters, _SUPPORTERS)
         return 1 / (1 + math.exp(-odds))
 
@@ -131,10 +131,10 @@ def _untitled(text: str, title: str) -> str:
     >>> _untitled("Hepatitis A liver disease.", "Hepatitis"), _untitled("Hepatitis A is an infection.", "Hepatitis")
     ('A liver disease.', 'Hepatitis A is an infection.')
     """
-    rest = text.removeprefix(title).lstrip()
-    begins = rest.lstrip(_OPENING)
-    again = begins.startswith(tuple(title.split()[:1]))
-    return rest if again or _ARTICLE.match(begins) else text
+    untitled = text.removeprefix(title).lstrip()
+    begins = untitled.lstrip(_OPENING)
+    repeats_title = begins.startswith(tuple(title.split()[:1]))
+    return untitled if repeats_title or _ARTICLE.match(begins) else text
 
 
 def _is_sentence(text: str) -> bool:
@@ -143,5 +143,5 @@ def _is_sentence(text: str) -> bool:
     A piece such as ", the umpire, left." is none, nor is one that closes a bracket which it does not open.
     """
     first = text.lstrip(_OPENING)[:1]
-    whole = all(text.count(end) <= text.count(begin) for begin, end in ("()", "[]"))
-    return whole and ends(text) and first.isalnum() and not first.islower() and "•" not in text
+    brackets_match = all(text.count(end) <= text.count(begin) for begin, end in ("()", "[]"))
+    return brackets_match and ends(text) and first.isalnum() and not first.islower() and "•" not in text

@@ -74,7 +74,7 @@ class JPR(GroundedProgram):
 
     def _choose(self, shortlist: Sequence[Passage], numbers: Sequence[int]) -> tuple[list[str], list[Passage]]:
         """Return the ids that the numbers name, and the K passages."""
-        named = [number - 1 for number in dict.fromkeys(numbers) if 1 <= number <= len(shortlist)][: self.passages]
-        others = [position for position in range(len(shortlist)) if position not in named]
-        taken = sorted([*named, *others][: self.passages])
-        return [shortlist[position].pid for position in named], [shortlist[position] for position in taken]
+        chosen = [number - 1 for number in dict.fromkeys(numbers) if 1 <= number <= len(shortlist)][: self.passages]
+        not_chosen = [position for position in range(len(shortlist)) if position not in chosen]
+        taken = sorted([*chosen, *not_chosen][: self.passages])
+        return [shortlist[position].pid for position in chosen], [shortlist[position] for position in taken]

@@ -264,8 +264,8 @@ def _usable(name: str, signature: type[dspy.Signature], pool: Sequence[Mapping[s
     inputs, outputs = signature.input_fields, signature.output_fields
     demos = []
     for example in pool:
-        given = example if hasattr(example, "get") else {}  # what is no example and no mapping has no fields
-        demo = {field: value for field in (*inputs, *outputs) if (value := given.get(field)) is not None}
+        fields = example if hasattr(example, "get") else {}  # what is no example and no mapping has no fields
+        demo = {field: value for field in (*inputs, *outputs) if (value := fields.get(field)) is not None}
         if inputs.keys() & demo.keys() and outputs.keys() & demo.keys():
             demos.append(demo)
     if pool and not demos:

@@ -40,13 +40,13 @@ class _Reply(NamedTuple):
 class MadamRAG(RetrievingProgram):
     """Let an agent answer from each document, have an aggregator collect the answers, and debate until nobody changes.
 
-    Section 3 of the paper: (1) for each of the K documents, all at once, an agent answers from this document alone and
-    explains it; (2) an aggregator reads all replies, gives every right answer (those about different things of one
-    name are all right) and leaves out misinformation and noise; (3) in each later round every agent sees what the
+    Section 3 of the paper: (1) for each of the K documents, all at once, an agent answers from this document alone
+    and explains it; (2) an aggregator reads all replies, gives every right answer (those about different things of
+    one name are all right) and leaves out misinformation and noise; (3) in each later round every agent sees what the
     aggregator made of the replies, and answers again, and the aggregator reads these replies; the debate ends when no
-    agent changes its answer, or after the last round. The paper's aggregator gives a list of answers with an
-    explanation; here these are readings with a long answer that tells them. The released code shows an agent the
-    replies of the other agents in place of the aggregator's summary.
+    agent changes its answer (then what the aggregator said last stands), or after the last round. The paper's
+    aggregator gives a list of answers with an explanation; here these are readings with a long answer that tells
+    them. The released code shows an agent the replies of the other agents in place of the aggregator's summary.
 
     Its prediction has ``answer``, ``interpretations`` (cited), ``passages`` (the K documents, best first), ``agents``
     (the last answer of each, ``None`` where its document gives none) and ``rounds`` (how many were held).
@@ -113,8 +113,8 @@ class MadamRAG(RetrievingProgram):
 
     def _revision(self, question: str, passage: Passage, agent: _Reply, summary: str) -> CallTuple:
         inputs = {"question": question, "passage": passage.render(), "summary": summary}
-        kept = {"short_answer": agent.answer or "null", "explanation": agent.explanation}
-        return self.revise, inputs, Fallback(kept, "the agent keeps its answer")
+        unchanged = {"short_answer": agent.answer or "null", "explanation": agent.explanation}
+        return self.revise, inputs, Fallback(unchanged, "the agent keeps its answer")
 
     def _collected(
         self, question: str, passages: Sequence[Passage], agents: Sequence[_Reply]
@@ -125,7 +125,8 @@ class MadamRAG(RetrievingProgram):
             for passage, agent in zip(passages, agents, strict=True)
         ]
         numbered = [(str(number), agent) for number, agent in enumerate(agents, 1) if agent.answer]
-        readings = [Interpretation(question=question, answer=one.answer, pid=number) for number, one in numbered]
-        told = {"interpretations": readings, "answer": " ".join(dict.fromkeys(one.explanation for _, one in numbered))}
-        fallback = Fallback(told, "the answers of all documents are told", len(readings))
+        readings = [Interpretation(question=question, answer=agent.answer, pid=number) for number, agent in numbered]
+        explanations = dict.fromkeys(agent.explanation for _, agent in numbered)
+        collected = {"interpretations": readings, "answer": " ".join(explanations)}
+        fallback = Fallback(collected, "the answers of all documents are told", len(readings))
         return (yield from ask(self.aggregate, fallback=fallback, replies=lines, question=question))

@@ -43,17 +43,17 @@ def answers_in(passage: Passage, reply: str, question: str) -> list[tuple[int, s
     >>> answers_in(Passage(pid="1", text="In 1912 she sank. It is a film of 1912."), "1912\nMay", "When did she sink?")
     [(3, '1912')]
     """
-    found, asked = [], stems(question)
+    answers, asked_stems = [], stems(question)
     for line in dict.fromkeys(line.strip() for line in reply.splitlines()):
         words = r"\s+".join(map(re.escape, line.split()))
         places = list(re.finditer(rf"(?<!\w){words}(?!\w)", passage.text)) if words and line != NONE else []
         if places:
-            best = max(places, key=lambda place: len(asked & stems(sentence_at(passage.text, place.start()).text)))
-            found.append((best.start(), best.group()))
-    return found
+            best = max(places, key=lambda at: len(asked_stems & stems(sentence_at(passage.text, at.start()).text)))
+            answers.append((best.start(), best.group()))
+    return answers
 
 
 def supported(findings: Sequence[Finding]) -> list[Finding]:
     """Return findings with the number of other passages in which the same answer was found."""
     pids = [{other.passage.pid for other in findings if agree(other.answer, [one.answer])} for one in findings]
-    return [replace(one, supporters=len(held - {one.passage.pid})) for one, held in zip(findings, pids, strict=True)]
+    return [replace(one, supporters=len(same - {one.passage.pid})) for one, same in zip(findings, pids, strict=True)]

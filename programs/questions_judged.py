@@ -20,13 +20,13 @@ wrong, of the others 16 of 26 and 7 (`lab/log.md`).
 
 
 def trust_in_questions(
-    asked: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM, *, step: Callable[[], None] = lambda: None
+    questions: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM, *, step: Callable[[], None] = lambda: None
 ) -> list[float]:
     """Return for each question how likely its passage answers it, and with its answer; 0 where with another one.
 
     Parameters
     ----------
-    asked
+    questions
         Questions, each with an answer and the passage that it was made of.
     lm
         Has weights for `polyqa.signatures.ReadPassage` (``lm.reads_passages``), as ``local``. It reads one call with
@@ -36,7 +36,7 @@ def trust_in_questions(
     """
     read = KNNPredict(ReadPassage, probabilities=True)
     trust = []
-    for question, answer, passage in asked:
+    for question, answer, passage in questions:
         with dspy.context(lm=lm):
             reply = drive(ask(read, question=question, passage=shown(passage), **READING))
         same = any(agree(copied, [answer]) for _, copied in answers_in(passage, reply.answers, question))

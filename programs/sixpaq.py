@@ -82,11 +82,11 @@ class SIXPAQ(GroundedProgram):
         else:
             answer, readings = yield from self.answer_from(question, passages)
         sources = dict.fromkeys(reading.pid for reading in readings if reading.pid is not None)
-        shown = {passage.pid for passage in passages}
+        passage_pids = {passage.pid for passage in passages}
         return dspy.Prediction(
             answer=answer,
             interpretations=readings,
-            passages=[*passages, *(self.asked.index.passage(pid) for pid in sources if pid not in shown)],
+            passages=[*passages, *(self.asked.index.passage(pid) for pid in sources if pid not in passage_pids)],
             questions=questions,
         )
 

@@ -64,14 +64,14 @@ def compare_sources(
     passages = [as_evidence(passage) for passage in passages]
     by_pid = {passage.pid: passage for passage in passages}
     cited = [(reading, by_pid[reading.pid]) for reading in readings if reading.pid in by_pid]
-    known = frozenset(content_words(" ".join([question, *(reading.answer for reading in readings)])))
+    known_words = frozenset(content_words(" ".join([question, *(reading.answer for reading in readings)])))
 
     def beside(home: Passage) -> list[Passage]:
         return [one for one in passages if one is not home and not _namesakes(question, home, one)]
 
     holders = {reading: holding(beside(home), reading.answer) for reading, home in cited}
     backed = {
-        reading: [home, *(one for one in holders[reading] if _same_thing(question, home, one, known))]
+        reading: [home, *(one for one in holders[reading] if _same_thing(question, home, one, known_words))]
         for reading, home in cited
     }
 
@@ -79,10 +79,10 @@ def compare_sources(
         if reading not in backed:
             return Sources()
         home = by_pid[str(reading.pid)]
-        others = [one for one in beside(home) if one not in holders[reading] and not _one_document(one, home)]
-        claims = [(other.answer, place) for other, place in cited if place in others]
-        unclaimed = [one for one in others if all(one is not place for _, place in claims)]
-        near = [one for one in unclaimed if _may_be_same(question, home, one, known)]
+        other_passages = [one for one in beside(home) if one not in holders[reading] and not _one_document(one, home)]
+        claims = [(other.answer, place) for other, place in cited if place in other_passages]
+        unclaimed = [one for one in other_passages if all(one is not place for _, place in claims)]
+        near = [one for one in unclaimed if _may_be_same(question, home, one, known_words)]
         claims += _read(reading.question, near, reader)
         apart = [
             (answer, place)
@@ -90,12 +90,12 @@ def compare_sources(
             if not agree(answer, [reading.answer])
             and _are_hours(answer) == _are_hours(reading.answer)
             and not holding(backed[reading], answer)
-            and _same_thing(question, home, place, known | {*content_words(answer)})
+            and _same_thing(question, home, place, known_words | {*content_words(answer)})
             and _same_statement(question, (reading.answer, home), (answer, place))
         ]
         # Who backs the other reading says otherwise, too, whether or not the reader finds it there.
-        besides = [(other.answer, one) for other, _ in cited for one in backed[other] if one in others]
-        apart += [(answer, one) for answer, one in besides if any(agree(answer, [said]) for said, _ in apart)]
+        besides = [(other.answer, one) for other, _ in cited for one in backed[other] if one in other_passages]
+        apart += [(answer, one) for answer, one in besides if any(agree(answer, [rival]) for rival, _ in apart)]
         return Sources(pids=_independent(backed[reading]), otherwise=_grouped(apart))
 
     return [sources(reading) for reading in readings]
@@ -107,14 +107,14 @@ def settled(readings: Sequence[Interpretation], sources: Sequence[Sources]) -> l
     Where as many sources say one thing as the other, nothing says who is right, and both stay.
     """
     stay = sorted(range(len(readings)), key=lambda place: -len(sources[place].pids))
-    kept: list[int] = []
+    best_backed: list[int] = []
     for place in stay:
-        better = [one for one in kept if len(sources[one].pids) > len(sources[place].pids)]
+        better = [one for one in best_backed if len(sources[one].pids) > len(sources[place].pids)]
         rivals = [other for one in better for other in sources[one].otherwise]
         reading = readings[place]
         if not any(reading.pid in rival.pids and agree(reading.answer, [rival.answer]) for rival in rivals):
-            kept.append(place)
-    return sorted(kept)
+            best_backed.append(place)
+    return sorted(best_backed)
 
 
 def disagreements(
@@ -135,21 +135,24 @@ def disagreements(
     Sources disagree on “When did the mill open?”: two of three say 1902 [1][3], one says 1885 [2].
     """
     disputes = [
-        (reading, [(reading.answer, one.pids), *((other.answer, other.pids) for other in one.otherwise)])
-        for reading, one in zip(readings, sources, strict=False)
-        if one.otherwise
+        (reading, [(reading.answer, source.pids), *((other.answer, other.pids) for other in source.otherwise)])
+        for reading, source in zip(readings, sources, strict=False)
+        if source.otherwise
     ]
-    told, said = list[str](), list[tuple[set[str], list[str]]]()
+    lines, told_disputes = list[str](), list[tuple[set[str], list[str]]]()
     # The sides of one dispute may all be readings; the one that knows of most sources tells it.
     for reading, sides in sorted(disputes, key=lambda dispute: -sum(len(pids) for _, pids in dispute[1])):
         everybody, answers = [pid for _, pids in sides for pid in pids], [answer for answer, _ in sides]
-        if not any({*everybody} <= known or all(agree(one, others) for one in answers) for known, others in said):
-            said.append(({*everybody}, answers))
-            first, *rest = (_side(answer, pids, numbers or {}) for answer, pids in sides)
+        if not any(
+            {*everybody} <= told_pids or all(agree(answer, told_answers) for answer in answers)
+            for told_pids, told_answers in told_disputes
+        ):
+            told_disputes.append(({*everybody}, answers))
+            first, *other_sides = (_side(answer, pids, numbers or {}) for answer, pids in sides)
             count, says = first.split(" ", 1)
-            parts = ", ".join([f"{count} of {_count(len(everybody))} {says}", *rest])
-            told.append(f"Sources disagree on “{reading.question.strip()}”: {parts}.")
-    return " ".join(told)
+            parts = ", ".join([f"{count} of {_count(len(everybody))} {says}", *other_sides])
+            lines.append(f"Sources disagree on “{reading.question.strip()}”: {parts}.")
+    return " ".join(lines)
 
 
 def _side(answer: str, pids: Sequence[str], numbers: Mapping[str, int]) -> str:
@@ -183,8 +186,8 @@ def _grouped(claims: Sequence[_Claim]) -> tuple[Otherwise, ...]:
     for answer, passage in first.values():
         same = next((other for other in groups if agree(answer, [other])), answer)
         groups.setdefault(same, []).append(passage)
-    others = [Otherwise(answer=answer, pids=_independent(passages)) for answer, passages in groups.items()]
-    return tuple(sorted(others, key=lambda other: -len(other.pids)))
+    otherwise = [Otherwise(answer=answer, pids=_independent(passages)) for answer, passages in groups.items()]
+    return tuple(sorted(otherwise, key=lambda other: -len(other.pids)))
 
 
 def _are_hours(answer: str) -> bool:
@@ -218,41 +221,42 @@ def _namesakes(question: str, one: Passage, other: Passage) -> bool:
     So are reports of two years, and "Heron 1" and "Heron Mini" for a question about the Heron, if each text names its
     title: those of two documents about one thing, "Heron brochure" and "Heron manual", seldom stand in their texts.
     """
-    (name, more), (other_name, other_more) = (split_title(passage.title, commas=True) for passage in (one, other))
+    titles = (split_title(passage.title, commas=True) for passage in (one, other))
+    (name, qualifier), (other_name, other_qualifier) = titles
     if name and normalize_words(name) == normalize_words(other_name):
-        return normalize_words(more) != normalize_words(other_more)
+        return normalize_words(qualifier) != normalize_words(other_qualifier)
     if one.title and _FIGURES.sub("", one.title) == _FIGURES.sub("", other.title):
         # "Document 1" and "Document 2" are about anything.
         return bool(YEAR.search(one.title)) or not {*content_words(one.title)}.isdisjoint(content_words(question))
-    named = all(holds(passage.text, split_title(passage.title)[0]) for passage in (one, other))
-    return named and are_namesakes(question, one.title, other.title)
+    named_in_texts = all(holds(passage.text, split_title(passage.title)[0]) for passage in (one, other))
+    return named_in_texts and are_namesakes(question, one.title, other.title)
 
 
-def _same_thing(question: str, one: Passage, other: Passage, known: frozenset[str]) -> bool:
-    few, many = sorted((_names(one) - known, _names(other) - known), key=len)
+def _same_thing(question: str, one: Passage, other: Passage, known_words: frozenset[str]) -> bool:
+    few, many = sorted((_names(one) - known_words, _names(other) - known_words), key=len)
     if not few:  # nothing tells them apart if both name what is asked about
-        asked = names_and_figures(question)
-        return bool(asked) and all(asked <= set(content_words(passage.render())) for passage in (one, other))
+        names = names_and_figures(question)
+        return bool(names) and all(names <= set(content_words(passage.render())) for passage in (one, other))
     return len(few & many) >= _SAME.get(answer_kind(question), _SAME_OTHERWISE) * len(few)
 
 
 def _same_statement(question: str, one: _Claim, other: _Claim) -> bool:
     """Return whether two passages tell their answers in the same sentence, but for the answers."""
-    known = {*content_words(f"{question} {one[0]} {other[0]}")}
-    few, many = sorted((_statement(*one) - known, _statement(*other) - known), key=len)
+    known_words = {*content_words(f"{question} {one[0]} {other[0]}")}
+    few, many = sorted((_statement(*one) - known_words, _statement(*other) - known_words), key=len)
     return len(few & many) >= _SAME_STATEMENT * len(few)
 
 
 def _statement(answer: str, passage: Passage) -> set[str]:
     """Return the words of the sentence that tells an answer: the one with most of its words."""
-    wanted = {*content_words(answer)}
-    told = [{*content_words(sentence.text)} for sentence in sentences(passage.text)]
-    return max(told, key=lambda words: len(words & wanted), default=set())
+    answer_words = {*content_words(answer)}
+    sentence_words = [{*content_words(sentence.text)} for sentence in sentences(passage.text)]
+    return max(sentence_words, key=lambda words: len(words & answer_words), default=set())
 
 
-def _may_be_same(question: str, one: Passage, other: Passage, known: frozenset[str]) -> bool:
+def _may_be_same(question: str, one: Passage, other: Passage, known_words: frozenset[str]) -> bool:
     """Return whether two passages may be about the same thing, whatever the answer is: to read them costs most."""
-    few, many = sorted((_names(one) - known, _names(other) - known), key=len)
+    few, many = sorted((_names(one) - known_words, _names(other) - known_words), key=len)
     least = _SAME.get(answer_kind(question), _SAME_OTHERWISE) * (len(few) - _LONGEST)  # an answer takes its own words
     return bool(_names(one) & _names(other)) and len(few & many) >= least
 
@@ -266,5 +270,6 @@ def _triples(text: str) -> frozenset[tuple[str, ...]]:
 @lru_cache(maxsize=2_000)
 def _names(passage: Passage) -> frozenset[str]:
     """Return the words written with a capital, but for the first of a sentence, or with a digit."""
-    told = [*words(passage.title), *(word for one in sentences(passage.text) for word in words(one.text)[1:])]
-    return frozenset(content_words(" ".join(word for word in told if word[0].isupper() or any(map(str.isdigit, word)))))
+    inner_words = [*words(passage.title), *(word for one in sentences(passage.text) for word in words(one.text)[1:])]
+    names = (word for word in inner_words if word[0].isupper() or any(map(str.isdigit, word)))
+    return frozenset(content_words(" ".join(names)))

@@ -78,15 +78,15 @@ def told_apart(passages: Sequence[Passage]) -> list[Passage]:
     for passage in passages:
         if passage.title and passage.metadata:
             groups[passage.title].append(passage)
-    told: dict[str, str] = {}
+    titles: dict[str, str] = {}
     for title, group in groups.items():
         for name in group[0].metadata:
             values = [value for one in group if isinstance(value := one.metadata.get(name), str)]
             short = name not in _PLACES and all(0 < len(value) <= _LONGEST and "/" not in value for value in values)
             if short and len(values) == len(group) and len(set(values)) > 1:
-                told |= {one.pid: f"{title} ({value})" for one, value in zip(group, values, strict=True)}
+                titles |= {one.pid: f"{title} ({value})" for one, value in zip(group, values, strict=True)}
                 break
-    return [one.model_copy(update={"title": told[one.pid]}) if one.pid in told else one for one in passages]
+    return [one.model_copy(update={"title": titles[one.pid]}) if one.pid in titles else one for one in passages]
 
 
 def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) -> list[Passage]:
@@ -95,10 +95,10 @@ def rerank(reranker: Reranker, query: str, passages: Sequence[Passage], k: int) 
     return Rerank(best)(queries=[query], passages=passages, k=k)
 
 
-def rerank_found(reranker: Reranker, query: str, found: Sequence[Passage], k: int) -> list[Passage]:
+def rerank_found(reranker: Reranker, query: str, candidates: Sequence[Passage], k: int) -> list[Passage]:
     """Return the best ``k`` of the passages that a retriever found, see `polyqa.colbert_index.rerank_found`."""
-    best = partial(colbert_index.rerank_found, reranker, query, found, k)
-    return Rerank(best)(queries=[query], passages=found, k=k)
+    best = partial(colbert_index.rerank_found, reranker, query, candidates, k)
+    return Rerank(best)(queries=[query], passages=candidates, k=k)
 
 
 def scores(reranker: Reranker, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:

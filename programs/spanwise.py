@@ -124,15 +124,16 @@ class Spanwise(RetrievingProgram):
         passages = yield from work(self.retrieve, question)
         weights, judge = (READ, self._read) if self.reads else (PROMPTED, self._verify)
         judged = yield from judge(question, passages)
-        kept, doubtful = self._kept(judged, weights)
-        answer, readings, told = NOTHING_FOUND, list[Interpretation](), dspy.Prediction(interpretations=[], answer="")
-        if sure := [finding for probability, finding in kept if probability >= _WORDED]:
+        chosen, doubtful = self._kept(judged, weights)
+        answer, readings, reply = NOTHING_FOUND, list[Interpretation](), dspy.Prediction(interpretations=[], answer="")
+        if sure := [finding for probability, finding in chosen if probability >= _WORDED]:
             lines = [finding.render() for finding in sure]
-            told = yield from ask(self.tell, findings=lines, question=question)
-        if kept:
-            readings = yield from work(self._worded, question, [one for _, one in kept], told.interpretations)
-            answer = _complete(question, told.answer, kept, doubtful)
-        probabilities = [round(probability, 4) for probability, _ in kept]
+            reply = yield from ask(self.tell, findings=lines, question=question)
+        if chosen:
+            findings = [finding for _, finding in chosen]
+            readings = yield from work(self._worded, question, findings, reply.interpretations)
+            answer = _complete(question, reply.answer, chosen, doubtful)
+        probabilities = [round(probability, 4) for probability, _ in chosen]
         prediction = dspy.Prediction(
             answer=answer, interpretations=readings, passages=passages, probabilities=probabilities
         )
@@ -158,18 +159,18 @@ class Spanwise(RetrievingProgram):
         near = self._near(passages, _READABLE)
         readings = yield from work(self.reader.read, [(question, passage.text) for passage, _ in near])
         margins = [reading.margin for reading in readings]
-        least = min(_LEAST, max(margins, default=_LEAST))  # the likeliest one is read in any case
-        likely = [(*one, margin) for one, margin in zip(near, margins, strict=True) if margin >= least]
+        least_margin = min(_LEAST, max(margins, default=_LEAST))  # the likeliest one is read in any case
+        likely = [(*one, margin) for one, margin in zip(near, margins, strict=True) if margin >= least_margin]
         replies = yield from ask_all(
             [(read, {"question": question, "passage": shown(passage), **READING}) for passage, _, _ in likely]
         )
-        found = [
+        judged = [
             (1 - probability_of_first(reply, NONE), Finding(passage, start, answer, share, max(margin, _LEAST)))
             for (passage, share, margin), reply in zip(likely, replies, strict=True)
             for start, answer in answers_in(passage, reply.answers, question)
         ]
-        findings = supported([finding for _, finding in found])
-        return [(finding.probability(some, READ), finding) for (some, _), finding in zip(found, findings, strict=True)]
+        findings = supported([finding for _, finding in judged])
+        return [(finding.probability(yes, READ), finding) for (yes, _), finding in zip(judged, findings, strict=True)]
 
     @property
     def reads(self) -> bool:
@@ -177,14 +178,14 @@ class Spanwise(RetrievingProgram):
         lm: Any = self.verify.lm or dspy.settings.lm
         return bool(getattr(lm, "reads_passages", False))
 
-    def _near(self, passages: Sequence[Passage], least: float) -> list[tuple[Passage, float]]:
+    def _near(self, passages: Sequence[Passage], least_share: float) -> list[tuple[Passage, float]]:
         """Return the passages with at least a share of the best one's score, and that share.
 
         The sentences of each that speak to a language model are left out.
         """
         best = max((passage.score for passage in passages), default=0.0)
         near = [(passage, passage.score / best if best > 0 else 1.0) for passage in passages]
-        return [(as_evidence(passage), share) for passage, share in near if share >= least]
+        return [(as_evidence(passage), share) for passage, share in near if share >= least_share]
 
     def mark(self, question: str, passages: Sequence[Passage]) -> list[Finding]:
         """Return the findings about which the language model is asked.
@@ -226,20 +227,20 @@ class Spanwise(RetrievingProgram):
             (only,) = findings
             return [Interpretation(question=question, answer=only.answer, pid=only.passage.pid)]
         by_number: dict[str | None, Finding] = {str(number): finding for number, finding in enumerate(findings, 1)}
-        worded = [one for one in reversed(replied) if one.pid in by_number]
-        marked = self.reader.read([(one.question, by_number[one.pid].passage.text) for one in worded])
+        worded = [reading for reading in reversed(replied) if reading.pid in by_number]
+        marked = self.reader.read([(reading.question, by_number[reading.pid].passage.text) for reading in worded])
         wordings = {
-            one.pid: one.question
-            for one, marks in zip(worded, marked, strict=True)
-            if any(agree(span.text, [by_number[one.pid].answer]) for span in marks.spans)
+            reading.pid: reading.question
+            for reading, marks in zip(worded, marked, strict=True)
+            if any(agree(span.text, [by_number[reading.pid].answer]) for span in marks.spans)
         }
-        asked = {normalize_answer(question)}
+        used_wordings = {normalize_answer(question)}
         readings = []
         for number, finding in by_number.items():
             wording = wordings.get(number, question)
-            if normalize_answer(wording) in asked:
+            if normalize_answer(wording) in used_wordings:
                 wording = with_title(question, finding.passage.title)
-            asked.add(normalize_answer(wording))
+            used_wordings.add(normalize_answer(wording))
             readings.append(Interpretation(question=wording, answer=finding.answer, pid=finding.passage.pid))
         return readings
 
@@ -250,63 +251,63 @@ class Spanwise(RetrievingProgram):
 
         Of several that repeat an answer there is one.
         """
-        kept: list[tuple[float, Finding]] = []
+        chosen: list[tuple[float, Finding]] = []
         doubtful: list[Finding] = []
-        for probability, finding in sorted(judged, key=lambda one: -one[0]):
-            told = [*(other for _, other in kept), *doubtful]
-            if probability < self.certainty / 2 or repeats(finding.answer, [other.answer for other in told]):
+        for probability, finding in sorted(judged, key=lambda pair: -pair[0]):
+            earlier = [*(other for _, other in chosen), *doubtful]
+            if probability < self.certainty / 2 or repeats(finding.answer, [other.answer for other in earlier]):
                 continue
-            if not kept or probability >= self.certainty * max(1.0, weights.beside * kept[0][0]):
-                kept.append((probability, finding))
+            if not chosen or probability >= self.certainty * max(1.0, weights.beside * chosen[0][0]):
+                chosen.append((probability, finding))
             else:
                 doubtful.append(finding)
-        return kept[:_MOST], doubtful[: min(_DOUBTFUL, max(0, _MOST - len(kept)))]
+        return chosen[:_MOST], doubtful[: min(_DOUBTFUL, max(0, _MOST - len(chosen)))]
 
 
-def _complete(question: str, answer: str, kept: Sequence[tuple[float, Finding]], doubtful: Sequence[Finding]) -> str:
+def _complete(question: str, answer: str, chosen: Sequence[tuple[float, Finding]], doubtful: Sequence[Finding]) -> str:
     """Return a long answer that tells every finding, and last quotes doubtful ones, if they are sentences."""
-    told = _told(question, answer, kept)
-    said = [finding.sentence for _, finding in kept]
-    less = [one for one in doubtful if not holds(told, one.answer) and one.sentence not in said and one.reads_well]
-    return in_paragraphs(told, " ".join([LESS_CERTAIN, *dict.fromkeys(map(_quote, less))]) if less else "")
+    text = _told(question, answer, chosen)
+    covered = [finding.sentence for _, finding in chosen]
+    less = [one for one in doubtful if not holds(text, one.answer) and one.sentence not in covered and one.reads_well]
+    return in_paragraphs(text, " ".join([LESS_CERTAIN, *dict.fromkeys(map(_quote, less))]) if less else "")
 
 
 def _quote(finding: Finding) -> str:
     """Return the sentence of a finding, after the passage's title if it does not name it."""
     quoted = finding.quoted if ends(finding.quoted) else f"{finding.quoted.rstrip('…')}…"
     quoted = f"{'…' * quoted[:1].islower()}{quoted}"  # a passage may begin within a sentence
-    named = set(content_words(finding.passage.title)) <= set(content_words(quoted))
-    return quoted if named else f"{finding.passage.title}: {quoted}"
+    names_title = set(content_words(finding.passage.title)) <= set(content_words(quoted))
+    return quoted if names_title else f"{finding.passage.title}: {quoted}"
 
 
-def _told(question: str, answer: str, kept: Sequence[tuple[float, Finding]]) -> str:
+def _told(question: str, answer: str, chosen: Sequence[tuple[float, Finding]]) -> str:
     """Return the line for each finding, with what it is about, or a quote where the line is none that it bears out.
 
     Small models leave answers out, add names and figures of their own or of another thing, and say of two things of one
     name the same but for the answer.
     """
     lines = [line.strip() for line in answer.splitlines() if line.strip()]
-    if len(lines) != sum(probability >= _WORDED for probability, _ in kept):
+    if len(lines) != sum(probability >= _WORDED for probability, _ in chosen):
         lines = []
-    lines += [""] * (len(kept) - len(lines))
-    findings = [finding for _, finding in kept]
-    lines = [_up_to(one.answer, line) for line, one in zip(lines, findings, strict=True)]
+    lines += [""] * (len(chosen) - len(lines))
+    findings = [finding for _, finding in chosen]
+    lines = [_up_to(finding.answer, line) for line, finding in zip(lines, findings, strict=True)]
     # Two lines about things of one name that differ in the answer alone do not say which is which.
     rests = [(one.passage.title, line.replace(one.answer, "")) for line, one in zip(lines, findings, strict=True)]
     shared = Counter(rests)
-    told, about, quoted = list[str](), "", list[tuple[str, str]]()
+    told_lines, about, quoted = list[str](), "", list[tuple[str, str]]()
     for line, rest, finding in zip(lines, rests, findings, strict=True):
         title = finding.passage.title
         if shared[rest] > 1 and any(of == title and holds(quote, finding.answer) for of, quote in quoted):
             continue  # what is quoted tells it apart from another answer there
         tells_apart = shared[rest] == 1 or not finding.reads_well
         if tells_apart and _bears_out(finding, line, question):
-            told.append(line if title == about else _titled(line, title, question))
-        elif not (told and title == about and holds(told[-1], finding.answer)):  # not twice
-            told.append(_quote(finding))
-            quoted.append((title, told[-1]))
+            told_lines.append(line if title == about else _titled(line, title, question))
+        elif not (told_lines and title == about and holds(told_lines[-1], finding.answer)):  # not twice
+            told_lines.append(_quote(finding))
+            quoted.append((title, told_lines[-1]))
         about = title
-    return " ".join(dict.fromkeys(told))
+    return " ".join(dict.fromkeys(told_lines))
 
 
 def _up_to(answer: str, line: str) -> str:
@@ -325,11 +326,11 @@ def _bears_out(finding: Finding, line: str, question: str) -> bool:
     """
     if line[:1].islower() or not holds(line, finding.answer):  # the rest of a line that the model broke
         return False
-    known = stems(f"{question} {finding.passage.indexed_text}")
+    known_stems = stems(f"{question} {finding.passage.indexed_text}")
     here = stems(f"{finding.passage.title} {finding.sentence}")
     text, pronoun = stems(finding.passage.text), _PRONOUN.search(finding.sentence)
     names = map(stems, names_and_numbers(line))
-    return all(name <= known and (pronoun or name & here or not name <= text) for name in names)
+    return all(name <= known_stems and (pronoun or name & here or not name <= text) for name in names)
 
 
 def _titled(line: str, title: str, question: str) -> str:

@@ -129,10 +129,10 @@ def _call_all(step: Calls, log: CallLog) -> tuple[list[dspy.Prediction], Any]:
         with in_threads(max(threads, 1)) as start:
             # What is done alone stays in this thread: a call that is streamed is listened to here.
             meanwhile = [(start if jobs else _done)(step.meanwhile)] if step.meanwhile is not None else []
-            asked = [start(job) if len(jobs) > 1 else _done(job) for job in jobs]
-            errors = [future.exception() for future in (*asked, *meanwhile)]
+            futures = [start(job) if len(jobs) > 1 else _done(job) for job in jobs]
+            errors = [future.exception() for future in (*futures, *meanwhile)]
     _raise_first(errors)
-    return log.end_step([future.result() for future in asked]), next((one.result() for one in meanwhile), None)
+    return log.end_step([future.result() for future in futures]), next((one.result() for one in meanwhile), None)
 
 
 async def _acall_all(step: Calls, log: CallLog) -> tuple[list[dspy.Prediction], Any]:

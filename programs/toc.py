@@ -80,7 +80,7 @@ class TreeOfClarifications(RetrievingProgram):
         """Answer a question."""
         candidates = yield from work(self.search, question)
         root = ClarificationNode(question=question)
-        queue, asked, failed = deque([root]), {normalize_answer(question)}, 0
+        queue, asked_questions, failed = deque([root]), {normalize_answer(question)}, 0
         read: dict[str, Passage] = {}
         verdicts: dict[tuple[str, str], bool] = {}
         while queue and failed < self.FAILURES and len(root.kept()) < self.nodes:
@@ -96,8 +96,8 @@ class TreeOfClarifications(RetrievingProgram):
                 if len(root.kept()) == self.nodes:
                     break
                 # To a question that was asked before the reply would be the same.
-                if fits and (text := normalize_answer(reading.question)) not in asked:
-                    asked.add(text)
+                if fits and (text := normalize_answer(reading.question)) not in asked_questions:
+                    asked_questions.add(text)
                     queue += [child] if child.depth < self.depth else []
         readings, passages = yield from work(self._select, root, question, candidates)
         answer = yield from write_answer(self.write, question, readings, passages)
@@ -106,10 +106,10 @@ class TreeOfClarifications(RetrievingProgram):
 
     def _fresh(self, root: ClarificationNode, readings: Sequence[Interpretation]) -> list[Interpretation]:
         """Return the readings that repeat no node of the tree (de-duplication)."""
-        known = [node.reading for node in root.breadth_first()][1:]
+        tree_readings = [node.reading for node in root.breadth_first()][1:]
         fresh: list[Interpretation] = []
         for reading in readings:
-            if not repeats(reading, [*known, *fresh], strict=self.lean):
+            if not repeats(reading, [*tree_readings, *fresh], strict=self.lean):
                 fresh.append(reading)
         return fresh
 

@@ -99,17 +99,18 @@ class ClarificationNode(BaseModel):
         return grow(Tree(label(self)), self)
 
 
-def repeats(reading: Interpretation, known: Sequence[Interpretation], *, strict: bool) -> bool:
+def repeats(reading: Interpretation, known_readings: Sequence[Interpretation], *, strict: bool) -> bool:
     """Return whether a reading tells nothing that known ones do not, or has no answer.
 
     It repeats both the question and the answer of one of them, with several answers in whatever order: two readings
     may well have one answer (the paper's table 6), and one question two answers. Strictly, it repeats either.
     """
     question, answers = _content(reading)
-    told = [_content(one) for one in known]
+    contents = [_content(one) for one in known_readings]
     if not strict:
-        return not answers or (question, answers) in told
-    return answers <= {answer for _, own in told for answer in own} or any(question == one for one, _ in told)
+        return not answers or (question, answers) in contents
+    known_answers = {answer for _, stated in contents for answer in stated}
+    return answers <= known_answers or any(question == known for known, _ in contents)
 
 
 def _content(reading: Interpretation) -> tuple[str, frozenset[str]]:

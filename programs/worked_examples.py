@@ -22,7 +22,7 @@ def worked_demos(signature: type[dspy.Signature]) -> list[dict[str, Any]]:
     """Return the worked examples of a signature as demos; none if there are none."""
     for examples in map(read_examples, _TABLES):
         if signature.fields.keys() <= examples[0].keys():
-            return [{name: deepcopy(one[name]) for name in signature.fields} for one in examples]
+            return [{name: deepcopy(example[name]) for name in signature.fields} for example in examples]
     return []
 
 

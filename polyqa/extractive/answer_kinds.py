@@ -78,7 +78,7 @@ def fits_kind(answer: str, kind: AnswerKind) -> bool:
     if kind in ("time", "number"):
         word = _TIME_WORD if kind == "time" else _NUMBER_WORD
         return bool(re.search(r"\d", answer) or word.search(answer))
-    return kind == "other" or any(word[:1].isupper() for word in words(answer))
+    return kind in ("other", "place") or any(word[:1].isupper() for word in words(answer))
 
 
 def names_and_figures(question: str) -> frozenset[str]:

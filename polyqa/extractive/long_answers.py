@@ -254,7 +254,7 @@ def _nothing_found(question: str, passages: Sequence[PromptPassage]) -> str:
 
 
 def tidy(passage: PromptPassage) -> PromptPassage:
-    """Return a passage without headings of a wiki and empty brackets; a title before its first sentence gets a colon.
+    """Return a passage without a wiki's headings, marks of others, empty brackets; a title that opens it gets a colon.
 
     ``Titanic Titanic () is a film. == Cast == It stars`` becomes ``Titanic: Titanic is a film. It stars``.
 

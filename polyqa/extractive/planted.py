@@ -6,14 +6,13 @@ from polyqa.base.values import BAR, Passage
 from polyqa.lm.harmless import MARKED, harmless
 from polyqa.metrics.text import sentences
 
-_FIELD = (
-    r"(?:question|answer|passages?|interpretations?|supported|reasons?|system|user|assistant|instructions?|response)"
-)
+_ROLE = r"(?:system|user|assistant|instructions?|response)"
+_FIELD = rf"(?:question|answer|passages?|interpretations?|supported|reasons?|{_ROLE})"
 # A part of a prompt: what follows it in the passage pretends to be somebody else's. A prompt writes a field in lower
-# case, or with a colon; "## System requirements" is a heading of the passage.
+# case, or a role with a colon; "## System requirements" and "## Answer:" are headings of the passage.
 _PART = re.compile(
     rf"{MARKED.pattern}|<\|\w+\|>|\[/?INST\]|<</?SYS>>|"
-    rf"(?:\A|\s)#{{2,6}} ?(?:(?-i:{_FIELD})\b(?! and\b)|{_FIELD}:)",
+    rf"(?:\A|\s)#{{2,6}} ?(?:(?-i:{_FIELD})\b(?! and\b)|{_ROLE}:)",
     re.I,
 )
 _STATEMENT = re.compile(r"\b(?:is|are|was|were)\b|\w \S+ .*[.!?][\"”’)»]*\Z")

@@ -38,8 +38,8 @@ def settle(question: str, title: str) -> str | None:
 
     ``When did Titanic come out?`` with ``Titanic (1953 film)`` becomes ``When did the 1953 film
     Titanic come out?``; where that would not read well the qualifier follows the name in brackets. If
-    the title has no qualifier, its whole name takes the place of the words that the question shares
-    with it, unless these are only a part of a name in the question (the *Lake Placid* Olympics).
+    the name says more than the question, the whole title takes the place of the words that both share,
+    unless these are only a part of a name in the question (the *Lake Placid* Olympics).
 
     Returns
     -------
@@ -55,20 +55,21 @@ def settle(question: str, title: str) -> str | None:
     if mention is None or _other_figure(body, mention, name):
         return None
     first, last = mention
-    if qualifier and not set(map(_stem, content_words(qualifier))) <= known:
-        return " ".join(_qualified(body, first, last, qualifier)) + "?"
-    if not set(map(_stem, _name_words(name))) - {_stem(word.lower()) for word in words(question)}:
-        return None
+    told = set(map(_stem, _name_words(name))) <= {_stem(word.lower()) for word in words(question)}
+    apart = qualifier and not set(map(_stem, content_words(qualifier))) <= known
+    if told:
+        return " ".join(_qualified(body, first, last, qualifier)) + "?" if apart else None
     mentioned = re.escape(_POSSESSIVE.sub("", " ".join(body[first : last + 1])))
-    if re.search(rf"\b[a-z]+ (?:about|at|for|in|of|on|to) (?:the )?(?i:{mentioned})\b", name):
-        return None  # "Report: renovation of the Mill" is no Mill
+    if re.search(rf"(?::|\b[a-z]+ (?:about|at|for|in|of|on|to)) (?:the )?(?i:{mentioned})\b", name):
+        return None  # "Report: renovation of the Mill" and "Obituary: Ann Lee" are no Mill and no Ann Lee
     if _in_larger_name(body, first, last):
         return None
     possessive = _POSSESSIVE.search(body[last])
     if first and name.startswith("The ") and body[first - 1].lower() == "the":
         first -= 1
         name = re.sub(r"^The (?=[a-z])", "the ", name)
-    return " ".join([*body[:first], name + (possessive[0] if possessive else ""), *body[last + 1 :]]) + "?"
+    name += possessive[0] if possessive else ""
+    return " ".join([*body[:first], f"{name} ({qualifier})" if apart else name, *body[last + 1 :]]) + "?"
 
 
 def _name_words(name: str) -> list[str]:
@@ -111,22 +112,11 @@ def _named(question: str, title: str) -> tuple[list[str], str, tuple[int, int] |
     return body, name, _mention(body, name)
 
 
-def placed(question: str, title: str) -> tuple[str, str]:
-    """Return the section that a question names and where it stands; nothing if it names the document, or none.
-
-    >>> placed("Who booked the Blue Room?", "Old Wing › Blue Room")
-    ('Blue Room', 'Old Wing')
-    """
-    body, parts = question.rstrip(" ?").split(), title.split(SECTION)
-    part = _part_meant(body, title)
-    known = part != parts[0] and _mention(body, split_title(part)[0]) is not None
-    return (part, SECTION.join(parts[: parts.index(part)])) if known else ("", "")
-
-
 def are_namesakes(question: str, one: str, other: str) -> bool:
     """Return whether the same words of a question name two titles, and each says more than the question.
 
-    So does each of two that differ in what stands in brackets, if the question names neither.
+    So does each of two that differ in what stands in brackets, or before a section of one name, if the question names
+    neither.
 
     >>> are_namesakes("When did Titanic sink?", "Titanic (1953 film)", "Titanic (musical)")
     True
@@ -137,17 +127,27 @@ def are_namesakes(question: str, one: str, other: str) -> bool:
     >>> are_namesakes("What is the fee?", "Contract (Acme) › Fees", "Contract (Globex) › Fees")
     True
     """
-    (name, apart), (other_name, other_apart) = split_title(one), split_title(other)
+    (name, apart), (other_name, other_apart) = map(told_apart, (one, other))
     if name == other_name and "" != apart != other_apart != "":
-        asked = {*content_words(question)}
-        if not asked & {*content_words(apart), *content_words(other_apart)}:
+        differing = {*content_words(apart)} ^ {*content_words(other_apart)}
+        if differing.isdisjoint(content_words(question)):
             return True
-    (section, place), (same, elsewhere) = placed(question, one), placed(question, other)
-    if section and section == same:
-        return place != elsewhere
     mentions = [_named(question, title)[2] for title in (one, other)]
     settled = {settle(question, one), settle(question, other)}
     return mentions[0] is not None and mentions[0] == mentions[1] and None not in settled and len(settled) > 1
+
+
+def told_apart(title: str) -> tuple[str, str]:
+    """Return the name in a title and what tells it from namesakes: its qualifier, or where the section stands.
+
+    >>> told_apart("Old Wing › Blue Room"), told_apart("Contract (Acme) › Fees")
+    (('Blue Room', 'Old Wing'), ('Contract › Fees', 'Acme'))
+    """
+    name, qualifier = split_title(title)
+    if qualifier or SECTION not in name:
+        return name, qualifier
+    place, _, section = name.rpartition(SECTION)
+    return section, place
 
 
 def names(question: str, title: str) -> bool:

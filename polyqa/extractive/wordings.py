@@ -11,13 +11,12 @@ from polyqa.metrics.text import (
     holds,
     normalize_words,
     sentence_at,
-    split_title,
     with_title,
 )
 
 from .answer_kinds import answer_kind, years
 from .evidence import Evidence
-from .titles import names, placed, settle
+from .titles import names, settle, told_apart
 
 _PHRASE = re.compile(
     r"\b(?:in|at|on|for|by|from|during|as|with)\s+(?:the\s+)?(?:[A-Z][\w’'-]*|\d{4})(?:\s+(?:of\s+(?:the\s+)?)?(?:[A-Z][\w’'-]*|\d{4}))*"
@@ -29,17 +28,17 @@ def phrase(question: str, chosen: Sequence[Evidence]) -> list[tuple[Evidence, st
 
     A lone reading keeps the question as it was asked. Of several each names its difference: what the title of its
     passage says is put in the place of the name in the question, or behind the question; where another reading says
-    that already, a time or a place beside the answer follows. The likeliest may keep the question, or else one whose
-    title the question names in full.
+    that already, a time or a place beside the answer follows. One whose title the question names in full keeps the
+    question.
     """
     if len(chosen) < 2:
         return [(one, question) for one in chosen]
     phrased: list[tuple[Evidence, str]] = []
     taken: set[str] = set()
     for one, named in zip(chosen, _named(question, [one.passage.title for one in chosen]), strict=True):
-        behind = with_title(question, one.passage.title) if phrased else question
-        options = [named, behind, *(_with_detail(question, detail) for detail in _details(one, question))]
-        new = next((text for text in options if text and normalize_words(text) not in taken), question)
+        behind = with_title(question, one.passage.title)
+        options = [named or behind, behind, *(_with_detail(question, detail) for detail in _details(one, question))]
+        new = next((text for text in options if normalize_words(text) not in taken), options[0])
         taken.add(normalize_words(new))
         phrased.append((one, new))
     return phrased
@@ -50,18 +49,12 @@ def _named(question: str, titles: Sequence[str]) -> list[str | None]:
 
     Sections of one name are told apart by where they stand, also those of documents of one title.
     """
-    sections = Counter(section for section, _ in {placed(question, title) for title in titles} if section)
-    documents = Counter(split_title(title)[0] for title in set(titles) if SECTION in title)
+    sections = Counter(told_apart(title)[0] for title in set(titles) if SECTION in title)
     named: list[str | None] = []
     for title in titles:
-        section, place = placed(question, title)
-        apart = split_title(title.partition(SECTION)[0])[1]  # from other documents of its title
-        if apart and documents[split_title(title)[0]] > 1:
-            named.append(with_title(question, apart))
-        elif sections[section] > 1:
-            named.append(with_title(question, place))
-        else:
-            named.append(settle(question, title) if names(question, title) else None)
+        section, place = told_apart(title)
+        settled = settle(question, title) if names(question, title) else None
+        named.append(settled or (with_title(question, place) if sections[section] > 1 else None))
     return named
 
 

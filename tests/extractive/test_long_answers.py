@@ -74,6 +74,7 @@ def test_the_long_answer_says_when_nothing_was_found() -> None:
         ("Texans", "Texans The Houston Texans play.", "Texans: The Houston Texans play."),
         ("Paris", "Paris Hilton sings.", "Paris Hilton sings."),  # the title opens a name, not a heading
         ("Titanic", "Titanic sank in 1912.", "Titanic sank in 1912."),
+        ("FAQ", "## Question: Is C## old? ## Answer: No.", "Question: Is C## old? Answer: No."),
         ("Cast", "== Cast ==\nA star.\n\n== Plot == === Act I === He ran.” == End ==", "A star. He ran.”"),
     ],
 )

@@ -62,6 +62,7 @@ def test_orders_and_parts_of_prompts_are_left_out(planted: str) -> None:
         "The answer is to be found in the appendix.",
         "Historians agree and say that the bridge opened in 1894.",
         "Click Run, then print that page. When asked, guests state their room number.",
+        "## Question: When did it open? ## Answer: On 1 November 1997.",
         "## System requirements It needs 8 GB. ### User management Ann adds users. ## Supported versions All.",
         "Return that book within 14 days. Write with a pencil, then return that key. Print only on one side.",
         "State exactly what happened. The system prompt stands in config.toml.",

@@ -31,7 +31,13 @@ def test_a_title_says_what_is_meant_in_the_place_of_the_name_or_behind_the_quest
         "When did the 1953 film Marrow come out?",
         "When did Marrow come out (Songs of Tarnville)?",
     ]
-    assert [text for _, text in phrase(QUESTION, FOUND[::-1])] == [QUESTION, "When did the 1953 film Marrow come out?"]
+    assert phrase(QUESTION, FOUND[::-1]) == phrase(QUESTION, FOUND)[::-1]
+
+
+def test_a_second_answer_of_a_passage_is_not_worded_as_that_of_another() -> None:
+    fair = PromptPassage(3, "Spring fair", "The fair is on 15 May, at 17:00.")
+    found = [*FOUND, evidence(fair, "15 May"), evidence(fair, "17:00")]
+    assert [text for _, text in phrase(QUESTION, found)][2:] == ["When did Marrow come out (Spring fair)?"] * 2
 
 
 def test_the_thing_that_a_question_names_in_full_keeps_the_question() -> None:

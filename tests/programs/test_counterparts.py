@@ -10,12 +10,12 @@ from polyqa.programs import RAC
 CUSTOMERS = ["Acme", "Globex", "Hooli", "Initech", "Stark", "Umbrella", "Wayne", "Wonka", "Tyrell", "Soylent"]
 
 
-def read(question: str, passages: int = 5, customers: int = 10) -> list[str]:
+def read(question: str, passages: int = 5, customers: int = 10, **settings: Any) -> list[str]:
     sections = [f"Contract ({name}) › {section}" for section in ("Fees", "Term") for name in CUSTOMERS[:customers]]
     found = Found(
         *(Passage(pid=title, title=title, text="It is so.") for title in ["Rules › Fees", *sections]), step=0.01
     )
-    return [passage.title for passage in RAC(found, found, passages=passages).retrieve(question)]
+    return [passage.title for passage in RAC(found, found, passages=passages, **settings).retrieve(question)]
 
 
 def test_the_same_section_of_further_documents_is_read() -> None:
@@ -24,6 +24,7 @@ def test_the_same_section_of_further_documents_is_read() -> None:
     assert read("What is the fee?", passages=9) == ["Rules › Fees", *fees[:8]]
     assert read("What is the fee?", passages=1) == ["Rules › Fees"]
     assert read("What is the fee?", passages=3, customers=4) == ["Rules › Fees", *fees[:4]]
+    assert read("What is the fee?", preset="paper") == ["Rules › Fees", *fees[:4]], "the papers read K passages"
 
 
 def test_what_is_scored_again_are_those_sections_alone() -> None:
