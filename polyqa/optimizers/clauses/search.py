@@ -1,4 +1,4 @@
-"""Instructions by search: which clauses of the library and of the labels (see `fitted`) raise the score.
+"""Instructions by search: which clauses of the library raise the score.
 
 Greedy: in a round every clause that is left is tried on top of the program so far, the best one is kept, and the next
 round begins; it ends where no clause gains. In a round the clauses compete by successive halving (Jamieson & Talwalkar,
@@ -24,7 +24,6 @@ from polyqa.extractive import ExtractiveEngine
 from ..leave_one_out import leave_one_out
 from ..plan import Plan
 from ..trials import Trial, changed_instructions, demo_counts, lineage
-from .fitted import fitted
 from .library import Candidate, candidates_for
 
 ROUNDS, START, CHALLENGERS = 4, 16, 3
@@ -230,13 +229,13 @@ class _Search:
 
 
 def changes(program: dspy.Module, plan: Plan) -> Iterator[Change]:
-    """Yield what a search adds to a program (see `fitted`), but what stands there or the embedded engine disobeys."""
+    """Yield what a search adds to a program: what neither stands there nor the embedded engine disobeys."""
     engine = getattr(plan.lm, "engine", None)
     for name, predictor in program.named_predictors():
         if plan.recipe.predictors and name not in plan.recipe.predictors:
             continue
         signature = predictor.signature
-        for clause in fitted(candidates_for(signature), plan.trainset):
+        for clause in candidates_for(signature):
             if clause.text in signature.instructions:
                 continue
             if isinstance(engine, ExtractiveEngine) and engine.unheeded(signature.with_instructions(clause.text)):
