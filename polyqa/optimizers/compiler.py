@@ -91,8 +91,8 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     plan
         The questions, the recipe, the metric and the language models.
     work
-        A folder for what a killed compilation needs to go on: call it again with the same arguments. It
-        may be deleted afterwards.
+        A folder for what a killed compilation needs to go on: call it again with the same arguments, but for a metric
+        of your own, which may be another one. It may be deleted afterwards.
     max_calls
         Stop when so many calls of language models have gone out, those of stopped compilations in ``work``
         included.
@@ -153,7 +153,6 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         },
         "measure": plan.metric.measure,
         "reader": plan.metric.reader.name,
-        **({"metric": plan.metric.name} if isinstance(plan.metric, PlainMetric) else {}),
         **answering.model_dump(include={"lm", "lm_settings", "own_lms", "adapter"}),
         "prompt_lm": json_data(describe_lm(plan.writer)),
         **({"teacher": identity(plan.teacher)} if plan.teacher is not None else {}),
@@ -285,10 +284,10 @@ def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:
         questions=f"{name} ({questions_fingerprint(questions)})",
         n=len(questions),
     )
-    earlier = read_identity(folder)
-    if earlier is not None and identity.changed_since(earlier):  # where a reply had failed, another program comes out
+    earlier, own = read_identity(folder), plan.metric if isinstance(plan.metric, PlainMetric) else None
+    # Where a reply had failed, another program comes out; and a function of the user's own may be another one by now.
+    if earlier is not None and (own is not None or identity.changed_since(earlier)):
         shutil.rmtree(folder)
-    own = plan.metric if isinstance(plan.metric, PlainMetric) else None
     answer = partial(answer_one, program, lm=plan.lm, scorer=Scorer(plan.metric.reader), metric=own)
     run = run_answers(answer, questions, folder=folder, identity=identity, threads=plan.threads)
     if own is not None:
