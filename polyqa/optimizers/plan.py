@@ -18,7 +18,7 @@ from polyqa.models import Reader, SpanReader
 from polyqa.programs.knn import check_picking
 
 from .examples import PlainMetric, as_metric, as_question, example_key
-from .recipes import Optimizer, Recipe, recipe_names
+from .recipes import NUMBERS, Optimizer, Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
 _LONGEST_NUMBER = 7  # digits of a row's number; ids of data sets have more
@@ -263,7 +263,7 @@ def parameters(optimizer: Optimizer) -> tuple[set[str], set[str]]:
 
 
 def _check_names(recipe: Recipe) -> None:
-    """Raise `PolyqaError` for a setting that the optimizer lacks, or that comes from the plan."""
+    """Raise `PolyqaError` for a setting that the optimizer lacks, that comes from the plan, or that is no number."""
     names = _OWN_SETTINGS.get(recipe.optimizer)
     if names is None:
         names = set[str]().union(*parameters(recipe.optimizer)) - _FROM_THE_PLAN
@@ -272,6 +272,8 @@ def _check_names(recipe: Recipe) -> None:
             f"The recipe {recipe.name!r} has the setting {strange[0]!r:.60}, which its optimizer lacks; "
             f"{recipe.optimizer} takes {', '.join(sorted(names)) or 'none'}."
         )
+    for name in NUMBERS:
+        recipe.number(name, 1)
 
 
 def _check_budget(recipe: Recipe) -> None:

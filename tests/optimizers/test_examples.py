@@ -373,6 +373,9 @@ def test_a_language_model_may_be_asked_with_what_is_no_json(tmp_path: Path) -> N
         ("MIPROv2", {"num_threads": 3}, "has the setting 'num_threads'"),
         ("InferRules", {"num_rule": 3}, "has the setting 'num_rule', .*num_rules"),
         ("labels", {"k": 3}, "has the setting 'k', .*; labels takes none"),
+        ("MIPROv2", {"minibatch_size": "4"}, "has minibatch_size='4'; it is a whole number from 1 on"),
+        ("InferRules", {"num_rules": 0}, "has num_rules=0; it is a whole"),
+        ("SIMBA", {"bsize": 2.5}, "has bsize=2.5; it is a whole"),
     ],
 )
 def test_settings_that_are_of_no_use_cost_no_call(
