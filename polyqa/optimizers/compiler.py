@@ -101,8 +101,8 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     ------
     PolyqaError
         If a question is in two sets, or has no reference answer that the measure needs; if the recipe needs a
-        language model that writes and there is none, or does not fit the program; if ``work`` is of another
-        compilation, or ``max_calls`` is reached.
+        language model that writes and there is none, or does not fit the program; if the program gives no readings and
+        these are measured; if ``work`` is of another compilation, or ``max_calls`` is reached.
     """
     check_plan(plan)
     check_recipe(plan.recipe, program)
@@ -124,6 +124,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
         with counting(meter):
             try:
                 before = _score(program, plan, work / "before")
+                _check_readings(before, plan)
                 compiled, tried = _compile(program.deepcopy(), plan, calls)
                 after = _score(compiled, plan, work / "after")
             finally:
@@ -137,6 +138,15 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     trials = compilation_trials(tried, (before, after), plan.column, compiled)
     copied = copied_text(program, compiled, plan.trainset, after.records)
     return Compiled(compiled, before, after, comparison, meter.spent, trials, copied, test_runs)
+
+
+def _check_readings(before: Run, plan: Plan) -> None:
+    """Raise `PolyqaError` if a program gives no readings and they are what is measured: every candidate would get 0."""
+    if plan.column == "f1_answer" and not any(one.interpretations or one.error for one in before.records):
+        raise PolyqaError(
+            "The program gave no readings (interpretations) to any question of dev, and the measure f1_answer scores "
+            "nothing else. Take the measure disambig_f1, or a metric of your own."
+        )
 
 
 def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:

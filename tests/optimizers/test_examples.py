@@ -279,6 +279,12 @@ def planned(chosen: str | Recipe, dev: int = 1, tell: Callable[[Any], Any] = rep
     return Plan.of(EXAMPLES[:3], [one.with_inputs("question") for one in asked], always, recipe=chosen, **given)
 
 
+def test_a_program_without_readings_is_not_compiled_by_readings_alone(reader: Reader, tmp_path: Path) -> None:
+    by_readings = AnswerMetric(reader, measure="f1_answer")
+    with pytest.raises(PolyqaError, match=r"gave no readings .* Take the measure disambig_f1, or a metric of your own"):
+        compile(Mine(), replace(planned("bootstrap-few-shot"), metric=by_readings), tmp_path / "work")
+
+
 class Failing(Mine):
     """Fails on every third question of dev."""
 
