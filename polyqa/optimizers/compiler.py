@@ -34,7 +34,7 @@ from polyqa.signatures.lookup import find_by_fields
 from .calls import CallCounter, Meter, kept_calls
 from .clauses import search_clauses
 from .copied import Copied, copied_text
-from .dspy_trials import candidate_trials, compilation_trials
+from .dspy_trials import Noticed, candidate_trials, compilation_trials
 from .examples import PlainMetric
 from .labels import NO_DEMOS, label_demos
 from .plan import Plan, check_plan, check_recipe, check_teacher
@@ -218,9 +218,10 @@ def _step(program: dspy.Module, plan: Plan) -> tuple[dspy.Module, list[Trial]]:
         case "clauses":
             return search_clauses(program, plan)
         case _:
-            with dspy.context(lm=plan.lm):
-                made = run_teleprompter(program, plan)
-            return made, candidate_trials(program, made, plan)
+            noticed = Noticed()
+            with dspy.context(lm=plan.lm, callbacks=[*(dspy.settings.callbacks or ()), noticed]):
+                made = run_teleprompter(program, plan, [noticed])
+            return made, candidate_trials(program, made, plan, noticed)
 
 
 # Not Tree of Clarifications' and Self-RAG's judgements: theirs are of one passage.

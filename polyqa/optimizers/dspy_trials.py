@@ -1,11 +1,13 @@
 """What DSPy's optimizers tried, read from what they leave on the program that they made."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import dspy
 from dspy.teleprompt.mipro_optimizer_v2 import AUTO_RUN_SETTINGS
+from dspy.utils.callback import BaseCallback
 
 from polyqa.artifacts.state import dump_program
 from polyqa.evaluation.runs import Run
@@ -17,6 +19,46 @@ from .trials import Trial, changed_instructions, demo_counts, lineage
 
 _ON_TRAIN = ("COPRO", "SIMBA")
 _LONGEST = 200  # characters of what a demo asks
+
+
+class Noticed(BaseCallback):
+    """Notices what an optimizer does not leave behind: in which order it scored its candidates.
+
+    As a callback of GEPA's, too, it keeps the proposals that GEPA rejected: they are not among its results.
+    """
+
+    def __init__(self) -> None:
+        self.rejected: list[dict[str, Any]] = []
+        """GEPA's, each with parent, instructions, n, old and new."""
+        self._places: dict[str, int] = {}
+        self._proposal: dict[str, Any] = {}
+
+    def place(self, program: dspy.Module, n: int) -> int:
+        """Return at which place a program was first scored on n questions; the last one if that was not noticed."""
+        return self._places.get(_key(program, n), len(self._places))
+
+    def on_evaluate_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Note what is scored."""
+        if isinstance(inputs.get("program"), dspy.Module):
+            key = _key(inputs["program"], len(inputs.get("devset") or instance.devset))
+            self._places.setdefault(key, len(self._places))
+
+    def on_candidate_selected(self, event: Mapping[str, Any]) -> None:
+        """Note the parent of what GEPA proposes next."""
+        self._proposal = {"parent": event["candidate_idx"]}
+
+    def on_minibatch_sampled(self, event: Mapping[str, Any]) -> None:
+        """Note on how many questions parent and child are compared."""
+        self._proposal["n"] = len(event["minibatch_ids"])
+
+    def on_proposal_end(self, event: Mapping[str, Any]) -> None:
+        """Note what GEPA proposes."""
+        self._proposal["instructions"] = dict(event["new_instructions"])
+
+    def on_candidate_rejected(self, event: Mapping[str, Any]) -> None:
+        """Keep a rejected proposal."""
+        if self._proposal.keys() >= {"n", "instructions"}:
+            self.rejected.append({**self._proposal, "old": event["old_score"], "new": event["new_score"]})
 
 
 @dataclass(frozen=True)
@@ -43,12 +85,14 @@ def _candidates(made: dspy.Module, plan: Plan) -> list[_Candidate]:
     return [_Candidate(one["program"], one["score"] / whole, n if one.get("full_eval", True) else few) for one in data]
 
 
-def candidate_trials(start: dspy.Module, made: dspy.Module, plan: Plan) -> list[Trial]:
-    """Return what one of DSPy's optimizers tried, in the order in which it left that on the program.
+def candidate_trials(start: dspy.Module, made: dspy.Module, plan: Plan, noticed: Noticed) -> list[Trial]:
+    """Return what one of DSPy's optimizers tried, in the order of scoring.
 
     There is nothing if the optimizer left no candidates on the program that it ``made`` of the one at the ``start``.
     """
     candidates = _candidates(made, plan)
+    if all(one.parent is None for one in candidates):  # else their places are named
+        candidates = sorted(candidates, key=lambda one: noticed.place(one.program, one.n))
     trials = []
     for number, one in enumerate(candidates):
         before = dump_program(start if one.parent is None else candidates[one.parent].program)
@@ -78,8 +122,43 @@ def candidate_trials(start: dspy.Module, made: dspy.Module, plan: Plan) -> list[
         trials[number] for number, one in enumerate(candidates) if dump_program(one.program).items() <= state.items()
     ]
     best = max(alike, key=lambda trial: (trial.n, trial.score), default=None)
-    line = {trial.number for trial in lineage(trials, best.number)} if best is not None else set()
-    return [replace(one, kept=one.number in line) for one in trials]
+    if best is not None:
+        line = {trial.number for trial in lineage(trials, best.number)}
+        trials = [replace(one, kept=one.number in line, note=_note(one, best, one.number in line)) for one in trials]
+    return [*trials, *_rejected(trials, noticed)]
+
+
+def _note(trial: Trial, best: Trial, kept: bool) -> str:
+    """Return why a candidate was kept or dropped: what the optimizer compared.
+
+    Candidates have no numbers here: those of a chain are counted through later.
+    """
+    if trial is best:
+        return "kept: the best on all its questions"
+    if kept:
+        return "kept: the best was made from it"
+    if trial.n < best.n:
+        return "dropped: scored on a part of the questions; the optimizer chooses by the score on all"
+    if trial.score == best.score:
+        return "dropped: as good as the one that was kept, which came first"
+    return f"dropped: {100 * (trial.score or 0):.1f}, the best {100 * (best.score or 0):.1f}"
+
+
+def _rejected(trials: Sequence[Trial], noticed: Noticed) -> list[Trial]:
+    """Return GEPA's rejected proposals as trials."""
+    return [
+        Trial(
+            number=number,
+            label="; ".join(f"{name}: other instructions" for name in one["instructions"]),
+            parent=one["parent"],
+            predictor=next(iter(one["instructions"])) if len(one["instructions"]) == 1 else None,
+            instructions={**trials[one["parent"]].instructions, **one["instructions"]},
+            score=min(1.0, max(0.0, one["new"] / one["n"])),
+            n=one["n"],
+            note=f"rejected: {one['new']:.2f} of {one['n']} on its minibatch, its parent {one['old']:.2f}",
+        )
+        for number, one in enumerate(noticed.rejected, len(trials))
+    ]
 
 
 def _shown(program: dspy.Module) -> dict[str, list[str]]:
@@ -89,6 +168,11 @@ def _shown(program: dspy.Module) -> dict[str, list[str]]:
         for name, one in program.named_predictors()
         if one.demos and getattr(one, "k", None) is None
     }
+
+
+def _key(program: dspy.Module, n: int) -> str:
+    state = repr(sorted(dump_program(program).items())).encode("utf-8", "backslashreplace")
+    return f"{hashlib.sha256(state).hexdigest()[:16]} on {n}"
 
 
 def compilation_trials(
@@ -118,7 +202,7 @@ def compilation_trials(
         earlier = trials[base].instructions
         for one in tried:
             same = one.label == "as it was" or (not one.instructions and not one.demos)
-            if same and one.on == "dev" and base == 0:
+            if one.number == 0 and same and one.on == "dev" and base == 0:
                 numbers[one.number] = base
                 continue
             numbers[one.number] = number = len(trials)

@@ -2,7 +2,7 @@
 
 import random
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from typing import Any
@@ -22,7 +22,7 @@ from .plan import Plan, parameters
 from .recipes import MINIBATCH
 
 
-def run_teleprompter(program: dspy.Module, plan: Plan) -> dspy.Module:
+def run_teleprompter(program: dspy.Module, plan: Plan, gepa_callbacks: Sequence[object] = ()) -> dspy.Module:
     """Compile with one of DSPy's optimizers, under the language model of the context.
 
     Parameters
@@ -34,6 +34,8 @@ def run_teleprompter(program: dspy.Module, plan: Plan) -> dspy.Module:
         name, if it names any, are left as they are. The metric says yes from the recipe's threshold on while demos
         are gathered. The bootstrapping optimizers take no seed, but go through the trainset in its order: with
         another seed than 0 it is shuffled. COPRO makes no random choice.
+    gepa_callbacks
+        Told what GEPA does, see `gepa.core.callbacks.GEPACallback`.
     """
     recipe = plan.recipe
     program = program.deepcopy()
@@ -50,7 +52,7 @@ def run_teleprompter(program: dspy.Module, plan: Plan) -> dspy.Module:
     # A question that fails scores 0, as in polyqa's own runs; DSPy ends after ten, or scores the whole candidate 0.
     most_errors = len(plan.trainset) + len(plan.devset) + 1
     with dspy.context(callbacks=callbacks, max_errors=most_errors), leave_one_out(plan.trainset):
-        compiled = _run(program, plan)
+        compiled = _run(program, plan, gepa_callbacks)
     set_lms(compiled, lms)
     thaw(compiled, frozen)
     return compiled
@@ -101,7 +103,7 @@ class LeanWriting(BaseCallback):
             instance.forward = forward
 
 
-def _run(program: dspy.Module, plan: Plan) -> dspy.Module:
+def _run(program: dspy.Module, plan: Plan, gepa_callbacks: Sequence[object]) -> dspy.Module:
     recipe, metric, seed = plan.recipe, plan.metric_of_recipe(), plan.seed
     train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
     if seed and recipe.optimizer in ("BootstrapFewShot", "BootstrapFewShotWithRandomSearch"):
@@ -130,6 +132,8 @@ def _run(program: dspy.Module, plan: Plan) -> dspy.Module:
     given |= recipe.settings
     if recipe.optimizer == "SIMBA":
         given["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself
+    if recipe.optimizer == "GEPA":
+        given["gepa_kwargs"] = {"callbacks": list(gepa_callbacks), **given.get("gepa_kwargs", {})}
     of_making, of_compiling = parameters(recipe.optimizer)
     # Optimizers print what they do, and their progress bars, where the user's command prints its result.
     with redirect_stdout(sys.stderr):

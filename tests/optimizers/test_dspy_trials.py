@@ -43,7 +43,7 @@ def check(trials: list[Trial], dev: list[Question]) -> None:
 @pytest.mark.parametrize(
     ("recipe", "on", "fewest"),
     [
-        (SEARCH, "dev", 3),
+        (SEARCH, "dev", 4),
         (COPRO, "train", 4),
         (MIPRO, "dev", 3),
         (SIMBA, "train", 2),
@@ -63,7 +63,10 @@ def test_every_candidate_is_told(
 ) -> None:
     made = compiled(rac, recipe, lm=wire_lm)
     check(made.trials, dev)
-    between = made.trials[1:-1]
+    assert all(one.note for one in made.trials[1:-1])
+    rejected = [one for one in made.trials if one.note.startswith("rejected: ")]
+    assert all(one.on == "train" and one.n == 2 and one.instructions and not one.kept for one in rejected)
+    between = [one for one in made.trials[1:-1] if one not in rejected]
     assert len(between) >= fewest
     assert {(one.on, one.n) for one in between} == {(on, len(dev if on == "dev" else train))}
     assert all(one.score is not None and 0 <= one.score <= 1 for one in made.trials)

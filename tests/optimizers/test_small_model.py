@@ -97,6 +97,12 @@ def test_a_small_model_answers_and_writes(optimizer: str, reader: Reader, tmp_pa
     assert made.after.failed == 0
     with dspy.context(lm=lm):
         assert made.program(question=DEV[0].question).answer
+    if optimizer == "GEPA":
+        assert made.trials[1].note == "rejected: 1.00 of 1 on its minibatch, its parent 1.00"
+        assert made.trials[1].parent == 0
+        assert "reply" in made.trials[1].instructions
     if optimizer == "MIPROv2":
         with gzip.open(RECORDINGS / "miprov2.jsonl.gz", "rt") as lines:
             assert KNNPredict.__name__ not in lines.read(), "the writer is shown the source of this house"
+    if optimizer == "COPRO":
+        assert made.trials[3].note == "dropped: 75.0, the best 100.0"
