@@ -18,7 +18,7 @@ PROGRAM_NAMES = _words(
 LANGUAGE_MODELS = ("polyqa/extractive", "local", "openai/", "ollama_chat/", "anthropic/", "gemini/")
 RECIPE_NAMES = _words(
     "labeled-few-shot knn bootstrap-few-shot bootstrap-random-search knn-bootstrap clauses clauses-then-knn copro "
-    "miprov2 simba gepa gepa-then-knn knn-then-bootstrap"
+    "miprov2 simba infer-rules gepa gepa-then-knn knn-then-bootstrap"
 )
 QUESTION_SETS = ("homonyms/train", "homonyms/dev", "homonyms/test")
 FORMAT_NAMES = _words("asqa ambignq situatedqa ramdocs kilt triviaqa squad popqa multi-answer dpr nq-open plain")

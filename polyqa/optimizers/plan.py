@@ -29,6 +29,7 @@ _OWN_SETTINGS: Mapping[str, set[str]] = {
     "labels": set(),
     "own-runs": set(),
     "clauses": {"rounds", "start", "challengers"},
+    "InferRules": {"num_candidates", "num_rules"},
 }
 """What optimizers of this house take."""
 LEAST_FOR_CLAUSES = 12

@@ -18,14 +18,15 @@ Optimizer = Literal[
     "MIPROv2",
     "SIMBA",
     "GEPA",
+    "InferRules",
     "chain",
 ]
 # These write new instructions, for which the language model must be able to write.
-WRITING: frozenset[str] = frozenset({"COPRO", "MIPROv2", "SIMBA", "GEPA"})
+WRITING: frozenset[str] = frozenset({"COPRO", "MIPROv2", "SIMBA", "GEPA", "InferRules"})
 # These take runs on the trainset for demos if the metric accepts them: from the threshold on.
 GATHERING: frozenset[str] = frozenset({"own-runs", "BootstrapFewShot", "BootstrapFewShotWithRandomSearch", "MIPROv2"})
 
-NUMBERS = frozenset({"rounds", "start", "challengers", "minibatch_size", "bsize"})
+NUMBERS = frozenset({"rounds", "start", "challengers", "num_candidates", "num_rules", "minibatch_size", "bsize"})
 """Settings that polyqa itself reads with `Recipe.number`."""
 MINIBATCH = 35
 """Questions of MIPROv2's minibatches, if the recipe says nothing else."""
@@ -208,6 +209,12 @@ _ALL = (
         "SIMBA",
         "DSPy's SIMBA: rules and demos from the runs that vary most",
         settings={"bsize": 32, "num_candidates": 4, "max_steps": 4, "max_demos": 4},
+    ),
+    _recipe(
+        "infer-rules",
+        "InferRules",
+        "DSPy's InferRules: rules that labelled examples follow; of several lists the best on dev",
+        settings={"num_candidates": 4, "num_rules": 5},
     ),
     _GEPA,
     _recipe(

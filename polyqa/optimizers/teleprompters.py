@@ -17,9 +17,11 @@ from polyqa.lm.assigned import own_lms, set_lms
 from polyqa.metrics.feedback import FeedbackMetric
 
 from .examples import PlainMetric
+from .labels import label_demos
 from .leave_one_out import leave_one_out
 from .plan import Plan, parameters
 from .recipes import MINIBATCH
+from .rules import search_rules
 
 
 def run_teleprompter(program: dspy.Module, plan: Plan, gepa_callbacks: Sequence[object] = ()) -> dspy.Module:
@@ -90,7 +92,7 @@ class LeanWriting(BaseCallback):
         """Change a predictor that was not seen before."""
         if not isinstance(instance, dspy.Predict) or "forward" in vars(instance):
             return
-        if instance.signature.__module__.startswith(("dspy.propose.", "dspy.teleprompt.")):
+        if instance.signature.__module__.startswith(("dspy.propose.", "dspy.teleprompt.", __package__)):
 
             def forward(**given: Any) -> dspy.Prediction:
                 with dspy.context(adapter=self._adapter):
@@ -108,6 +110,11 @@ def _run(program: dspy.Module, plan: Plan, gepa_callbacks: Sequence[object]) -> 
     train, dev = ([question.to_example() for question in questions] for questions in (plan.trainset, plan.devset))
     if seed and recipe.optimizer in ("BootstrapFewShot", "BootstrapFewShotWithRandomSearch"):
         random.Random(seed).shuffle(train)
+    # Optimizers print what they do, and their progress bars, where the user's command prints its result.
+    if recipe.optimizer == "InferRules":
+        evaluate = dspy.Evaluate(devset=dev, metric=metric, num_threads=plan.threads, display_progress=True)
+        with redirect_stdout(sys.stderr):
+            return search_rules(program, recipe, label_demos(program, plan.trainset), plan.writer, evaluate, seed)
     make: Callable[..., Any] = getattr(dspy, recipe.optimizer)
     given: dict[str, Any] = {"metric": metric, "prompt_model": plan.writer, "num_threads": plan.threads}
     given |= {"trainset": train, "valset": dev, "seed": seed}
@@ -135,7 +142,6 @@ def _run(program: dspy.Module, plan: Plan, gepa_callbacks: Sequence[object]) -> 
     if recipe.optimizer == "GEPA":
         given["gepa_kwargs"] = {"callbacks": list(gepa_callbacks), **given.get("gepa_kwargs", {})}
     of_making, of_compiling = parameters(recipe.optimizer)
-    # Optimizers print what they do, and their progress bars, where the user's command prints its result.
     with redirect_stdout(sys.stderr):
         optimizer = make(**{name: value for name, value in given.items() if name in of_making})
         return optimizer.compile(program, **{name: value for name, value in given.items() if name in of_compiling})

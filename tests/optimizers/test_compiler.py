@@ -108,7 +108,7 @@ def test_sets_that_share_a_question_are_refused(
     check_disjoint({"train": signs[:1], "dev": signs[1:2], "test": signs[2:]})
 
 
-@pytest.mark.parametrize("name", ["copro", "miprov2", "simba", "gepa", "gepa-then-knn"])
+@pytest.mark.parametrize("name", ["copro", "miprov2", "simba", "infer-rules", "gepa", "gepa-then-knn"])
 def test_instructions_need_a_model_that_writes(name: str, rac: dspy.Module, compiled: Compile) -> None:
     told = (
         r"^.*polyqa/extractive cannot write\. Name a language model \(--prompt-lm local\), or take another recipe: "

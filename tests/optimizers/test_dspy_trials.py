@@ -21,6 +21,7 @@ COPRO = small("copro", "COPRO", breadth=2, depth=2)
 MIPRO = small("mipro", "MIPROv2", threshold=0.05, num_candidates=2, num_trials=3, **DEMOS)
 BATCHES = {"minibatch": True, "minibatch_size": 2, "minibatch_full_eval_steps": 2}
 SIMBA = small("simba", "SIMBA", bsize=4, num_candidates=2, max_steps=2)
+RULES = small("rules", "InferRules", num_candidates=2, num_rules=2)
 GEPA = small("gepa", "GEPA", max_metric_calls=48, reflection_minibatch_size=2)
 
 
@@ -47,6 +48,7 @@ def check(trials: list[Trial], dev: list[Question]) -> None:
         (COPRO, "train", 4),
         (MIPRO, "dev", 3),
         (SIMBA, "train", 2),
+        (RULES, "dev", 2),
         (GEPA, "dev", 1),
     ],
     ids=lambda value: value.name if isinstance(value, Recipe) else None,

@@ -165,9 +165,11 @@ def test_labels_that_fill_nothing_are_told_of_a_program_that_retrieves_in_its_ow
             self.retrieve = dspy.Retrieve(k=1)
             self.answer = dspy.ChainOfThought("question -> answer")
 
-    plan = planned("labeled-few-shot", tell=lambda prompt: {"reasoning": "So.", **reply(prompt)})
-    with pytest.warns(UserWarning, match="The labels give the program no demos"):
-        compile(Own(), plan, tmp_path / "work")
+    for name in ("labeled-few-shot", "infer-rules"):
+        plan = planned(name, tell=lambda prompt: {"reasoning": "So.", **reply(prompt)})
+        with pytest.warns(UserWarning, match="The labels give the program no demos"):
+            made = compile(Own(), plan, tmp_path / name)
+        assert len(made.trials) == 2, "nothing was tried"
 
 
 @pytest.mark.parametrize("value", [55, -0.1, float("nan")])
@@ -375,9 +377,10 @@ def test_a_language_model_may_be_asked_with_what_is_no_json(tmp_path: Path) -> N
         ("BootstrapFewShot", {"flavour": 3}, "has the setting 'flavour', which its optimizer lacks; Boot.*max_rounds"),
         ("COPRO", {"dept": 3}, "has the setting 'dept', which its optimizer lacks; COPRO takes breadth, depth, init"),
         ("MIPROv2", {"num_threads": 3}, "has the setting 'num_threads'"),
+        ("InferRules", {"num_rule": 3}, "has the setting 'num_rule', .*num_rules"),
         ("labels", {"k": 3}, "has the setting 'k', .*; labels takes none"),
         ("MIPROv2", {"minibatch_size": "4"}, "has minibatch_size='4'; it is a whole number from 1 on"),
-        ("SIMBA", {"bsize": 0}, "has bsize=0; it is a whole"),
+        ("InferRules", {"num_rules": 0}, "has num_rules=0; it is a whole"),
         ("SIMBA", {"bsize": 2.5}, "has bsize=2.5; it is a whole"),
     ],
 )

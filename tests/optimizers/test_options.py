@@ -93,7 +93,7 @@ def test_a_threshold_no_run_reaches_leaves_no_demo(name: str, encoder: Encoder, 
     assert not make(TwoSteps(encoder), RECIPES[name].with_options(threshold=1.0)).answer.demos
 
 
-@pytest.mark.parametrize("name", ["labeled-few-shot", "knn", "copro", "simba", "gepa", "gepa-then-knn"])
+@pytest.mark.parametrize("name", ["labeled-few-shot", "knn", "copro", "simba", "infer-rules", "gepa", "gepa-then-knn"])
 def test_a_threshold_that_would_do_nothing_is_refused(name: str) -> None:
     told = rf"{name}.* has no use for a threshold .* take bootstrap-few-shot, bootstrap-random-search, "
     told += "knn-bootstrap, miprov2 or knn-then"

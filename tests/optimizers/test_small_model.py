@@ -25,6 +25,7 @@ RECIPES = {
     "COPRO": {"breadth": 3, "depth": 2},
     "MIPROv2": {"num_candidates": 2, "num_trials": 2, "max_bootstrapped_demos": 1, "max_labeled_demos": 1},
     "SIMBA": {"num_candidates": 2, "max_steps": 2, "max_demos": 0},
+    "InferRules": {"num_candidates": 2, "num_rules": 2},
     "GEPA": {"max_metric_calls": 8, "reflection_minibatch_size": 1, "skip_perfect_score": False},
 }
 TRAIN, DEV = (

@@ -38,6 +38,7 @@ EVERY = (
         max_labeled_demos=0,
     ),
     small("simba", "SIMBA", bsize=4, num_candidates=2, max_steps=2, max_demos=1),
+    small("infer-rules", "InferRules", num_candidates=2, num_rules=2),
     small("gepa", "GEPA", max_metric_calls=24, reflection_minibatch_size=2),
     Recipe(name="chain", optimizer="chain", steps=(COPRO, Recipe(name="then", optimizer="labels", k=2))),
 )
@@ -86,7 +87,7 @@ def test_it_changes_the_program_and_the_artifact_gives_identical_prompts_elsewhe
     assert made.card.spent.calls == len(asked) > 0  # nothing is sent for the estimate
     assert shown[0].runs >= 2 * len(dev)
     assert ("--max-calls" in shown[0].not_counted) == bool(FINDING[name].searches)
-    assert ("demos" in shown[0].not_counted) == (name not in ("clauses", "copro", "gepa"))
+    assert ("demos" in shown[0].not_counted) == (name not in ("clauses", "copro", "gepa", "infer-rules"))
     assert made.card.spent.input_tokens > 1000
     if name == "knn":
         _loads_alike_in_a_new_process(made.path, made.compiled.program, wire_lm)

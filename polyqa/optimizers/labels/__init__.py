@@ -1,5 +1,6 @@
 """Demos from the labels of training questions."""
 
 from .demos import NO_DEMOS, label_demos
+from .shown import Demo
 
-__all__ = ["NO_DEMOS", "label_demos"]
+__all__ = ["NO_DEMOS", "Demo", "label_demos"]

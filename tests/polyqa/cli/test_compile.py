@@ -142,7 +142,7 @@ def test_the_readme_tells_what_the_card_tells(artifact: Path) -> None:
 def test_recipes_are_listed(printed: Printed) -> None:
     listed = json.loads(printed("programs", "--recipes", "--json"))
     assert list(listed) == list(RECIPES)
-    writing = {"copro", "miprov2", "simba", "gepa", "gepa-then-knn"}
+    writing = {"copro", "miprov2", "simba", "infer-rules", "gepa", "gepa-then-knn"}
     assert {name for name, one in listed.items() if one["writes"]} == writing
     assert (listed["knn"]["optimizer"], listed["knn"]["k"]) == ("labels", 5)
     assert [step["name"] for step in listed["gepa-then-knn"]["steps"]] == ["gepa", "knn"]
