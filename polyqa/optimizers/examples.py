@@ -91,11 +91,11 @@ class PlainMetric(AnswerMetric):
         """Return what GEPA wants: the score, and the function's feedback, else in words that it is a score."""
         try:
             inspect.signature(self.function).bind(gold, pred, trace, pred_name, pred_trace)
-            more = [pred_name, pred_trace]
+            predictor_arguments = [pred_name, pred_trace]
         except TypeError:
-            more = []
-        told, score = self._value(gold, pred, None, *more)
-        words = getattr(told, "feedback", None) or f"The metric gives this answer {score:.2f}."
+            predictor_arguments = []
+        verdict, score = self._value(gold, pred, None, *predictor_arguments)
+        words = getattr(verdict, "feedback", None) or f"The metric gives this answer {score:.2f}."
         return dspy.Prediction(score=score, feedback=words)
 
     def check(self) -> None:
@@ -106,21 +106,21 @@ class PlainMetric(AnswerMetric):
             why = f"{type(self.heard.error).__name__}: {self.heard.error}"
             raise PolyqaError(f"The metric {self.name} failed on every answer: {why}") from self.heard.error
 
-    def _value(self, example: dspy.Example, *given: Any) -> tuple[Any, float]:
+    def _value(self, example: dspy.Example, *arguments: Any) -> tuple[Any, float]:
         """Return what the function gives for an example, as it is and as a number."""
         item = self.examples.get(example_key(example.gold), example)
         try:
-            told = self.function(item if isinstance(item, dspy.Example) else example, *given)
-            value = float(told)
+            verdict = self.function(item if isinstance(item, dspy.Example) else example, *arguments)
+            value = float(verdict)
             if not 0 <= value <= 1:
-                said = f"A metric gives a number from 0 to 1; {self.name} gave {value:g}."
-                self.heard.no_share = PolyqaError(said)
+                message = f"A metric gives a number from 0 to 1; {self.name} gave {value:g}."
+                self.heard.no_share = PolyqaError(message)
                 raise self.heard.no_share
         except Exception as error:
             self.heard.error = error
             raise
         self.heard.scored += 1
-        return told, value
+        return verdict, value
 
 
 def example_key(question: Question) -> tuple[str, str]:

@@ -164,8 +164,8 @@ class Recipe(BaseModel):
         return self.model_copy(update=changes)
 
 
-def _recipe(name: str, optimizer: Optimizer, summary: str, **more: Any) -> Recipe:
-    return Recipe(name=name, optimizer=optimizer, summary=summary, **more)
+def _recipe(name: str, optimizer: Optimizer, summary: str, **fields: Any) -> Recipe:
+    return Recipe(name=name, optimizer=optimizer, summary=summary, **fields)
 
 
 _SHORT_DEMOS: dict[str, JsonValue] = {"max_bootstrapped_demos": 4, "max_labeled_demos": 0}
@@ -232,8 +232,8 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType({one.name: one for one in _ALL}
 
 def recipe_names(fits: Callable[[Recipe], bool]) -> str:
     """Return the names of the recipes of a kind, for an error message."""
-    *most, last = [name for name, one in RECIPES.items() if fits(one)]
-    return f"{', '.join(most)} or {last}"
+    *names, last = [name for name, one in RECIPES.items() if fits(one)]
+    return f"{', '.join(names)} or {last}"
 
 
 def recipe(name: str) -> Recipe:
