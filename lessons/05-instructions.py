@@ -116,8 +116,8 @@ metric = AnswerMetric(Reader(), measure="f1_answer")
 # %% [markdown]
 # ## The search
 #
-# The recipe `clauses` needs no language model that writes. It tries every clause that the engine obeys and the labels do not
-# rule out (years, for instance, if no label is one), in rounds:
+# The recipe `clauses` needs no language model that writes. It tries every clause that the engine obeys, in
+# rounds:
 #
 # 1. All candidates are scored on a few training questions, the better half on twice as many, and so on (successive halving,
 #    [Jamieson & Talwalkar 2016](https://arxiv.org/abs/1502.07943)).

@@ -156,7 +156,8 @@ def recheck(
     Raises
     ------
     PolyqaError
-        If there is no artifact, its card reports no figures, its questions are not found, or it cannot be loaded.
+        If there is no artifact, its card reports no figures, its questions are not found or are others by now, or it
+        cannot be loaded.
     """
     models = Models.of(models)
     found = read_artifact(artifact)
@@ -168,15 +169,13 @@ def recheck(
     kept: SetScores | None = getattr(scores, on, None)
     _check_scores(found, gain, kept)
     asked = _questions(found, gain, kept, questions)
-    if gain.metric == "dr" and not any(question.long_answers for question in asked):
-        raise PolyqaError(f"{found.path}: its figures are DR, for which these questions have no long answers.")
     models = replace(models.instantiated(), judge=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # what changed is part of the answer
         where = card.index.condition if card.index else None
         program = load(found.path, index=index, where=where, helper_lm=models.helping())
     lm = models.answering()
-    changed = _changed(card, gain, program, lm, models, asked)
+    changed = _changed(card, program, lm, models)
     given = Questions(asked, name=gain.data.source)
     if folder is None:
         short = run_name(card.name, given, str(lm.model), helper_lm=names_of(own_lms(program)))
@@ -226,24 +225,23 @@ def _questions(artifact: Artifact, gain: Gain, kept: SetScores | None, given: Gi
             f"{artifact.path}: its figures are of {gain.data.source!r:.120}, which is not here ({error}). Name the "
             "file with --questions."
         ) from error
-    if kept is None:
-        if len(asked) == gain.data.n:
-            return asked
-        raise PolyqaError(
-            f"{artifact.path}: its card reports {gain.data.n} questions, {source!s:.80} has {len(asked)}."
-        )
     by_id = {question.id: question for question in asked}
-    if missing := [id for id in kept.ids if id not in by_id]:
+    ids = list(by_id) if kept is None else kept.ids
+    if kept and (missing := [id for id in ids if id not in by_id]):
         raise PolyqaError(
             f"{artifact.path}: {len(missing)} of its {len(kept.ids)} questions, such as {missing[0]!r:.60}, are not in "
             f"{source!s:.80}. Name the file that has them with --questions."
         )
-    return [by_id[id] for id in kept.ids]
+    found = [by_id[id] for id in ids]
+    if questions_fingerprint(found) != gain.data.fingerprint:  # ids may be the numbers of rows
+        raise PolyqaError(
+            f"{artifact.path}: its figures are of other questions than {source!s:.80} has, or of other answers to "
+            "them. Name the file that they are of with --questions."
+        )
+    return found
 
 
-def _changed(
-    card: Card, gain: Gain, program: dspy.Module, lm: dspy.LM, models: Models, asked: list[Question]
-) -> dict[str, tuple[Any, Any]]:
+def _changed(card: Card, program: dspy.Module, lm: dspy.LM, models: Models) -> dict[str, tuple[Any, Any]]:
     """Return what is not as the card says, each then and now."""
     pairs: dict[str, tuple[Any, Any]] = {
         "DSPy": (card.versions.get("dspy"), version("dspy")),
@@ -255,7 +253,6 @@ def _changed(
         "helper": (card.helper_lm, names_of(own_lms(program))),
         "reader": (card.reader, shared_reader(models.reader).name),
         "index": (_index(card.index), _index(index_of(program))),
-        "questions": (gain.data.fingerprint, questions_fingerprint(asked)),
     }
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 

@@ -79,6 +79,15 @@ def p_text(p: float) -> str:
     return f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
+def p_in_words(p: float) -> str:
+    """Return a p as it stands in a sentence.
+
+    >>> p_in_words(0.0312), p_in_words(0.00001)
+    ('p = 0.031', 'p < 0.001')
+    """
+    return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
+
+
 def in_common(one: str, other: str) -> int:
     """Return how many characters two texts begin with alike."""
     return len(commonprefix([one, other]))  # noqa: RUF071 - texts

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from polyqa.base.text import counted, p_text
+from polyqa.base.text import counted, p_in_words
 
 from . import options
 from .display import at_work, confirming, show_markdown
@@ -111,7 +111,7 @@ def _report(made: "Made") -> None:
 
     show_markdown(comparison_tables(made.compiled.comparison, everything=False))
     if (gain := made.card.test_gain) is not None:
-        change = f"{gain.difference:+.1f}, p = {p_text(gain.p)}" if gain.tells else gain.failures
+        change = f"{gain.difference:+.1f}, {p_in_words(gain.p)}" if gain.tells else gain.failures
         say(f"test, n = {gain.before.n}: {gain.metric} {gain.before.value:.1f} → {gain.after.value:.1f} ({change})")
     if made.card.dev_gain is not None and not made.card.dev_gain.tells:
         say(f"dev: {made.card.dev_gain.failures}")

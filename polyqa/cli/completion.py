@@ -21,10 +21,7 @@ RECIPE_NAMES = _words(
     "miprov2 simba infer-rules gepa gepa-then-knn knn-then-bootstrap"
 )
 QUESTION_SETS = ("homonyms/train", "homonyms/dev", "homonyms/test")
-FORMAT_NAMES = _words(
-    "asqa natural-questions ambignq situatedqa ramdocs kilt multispanqa triviaqa squad popqa multi-answer dpr nq-open "
-    "plain"
-)
+FORMAT_NAMES = _words("asqa ambignq situatedqa ramdocs kilt triviaqa squad popqa multi-answer dpr nq-open plain")
 RETRIEVER_NAMES = ("colbert", "bm25", "fused")
 _ROOT = Path(__file__).resolve().parents[2]
 

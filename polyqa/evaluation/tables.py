@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from polyqa.base.text import counted, p_text
+from polyqa.base.text import counted, p_in_words, p_text
 
 from .columns import COLUMNS
 from .comparison import Comparison, headline_of
@@ -113,7 +113,7 @@ def comparison_tables(comparison: Comparison, *, everything: bool = True) -> str
 def outcome(comparison: Comparison) -> str:
     """Return in a sentence whether B is better than A by the headline metric, and how many calls more that takes."""
     column, change = COLUMNS[comparison.headline], comparison.metrics[comparison.headline]
-    figures = f"{change.a:.1f} → {change.b:.1f}, {change}, p = {p_text(change.p)}"
+    figures = f"{change.a:.1f} → {change.b:.1f}, {change}, {p_in_words(change.p)}"
     if not _differs(change):
         said = f"No difference in {column.label}: {change.a:.1f}"
     elif column.percent and is_nothing(change.low, change.high, change.n):

@@ -210,11 +210,11 @@ def remove_work(work: Path) -> None:
     cache: Any = dspy.cache
     if isinstance(cache, CallCache) and cache.counter.path == work.resolve() / _COUNT:
         return
-    done = work.with_name(f"{work.name}-done")
-    shutil.rmtree(done, ignore_errors=True)  # of a process that was killed here
+    done_folder = work.with_name(f"{work.name}-done")
+    shutil.rmtree(done_folder, ignore_errors=True)  # of a process that was killed here
     with suppress(OSError):  # such as of Windows, while something in it is open: then all of it stays
-        work.replace(done)  # half of it would be taken for all that there is
-    shutil.rmtree(done, ignore_errors=True)
+        work.replace(done_folder)  # half of it would be taken for all that there is
+    shutil.rmtree(done_folder, ignore_errors=True)
 
 
 @contextmanager

@@ -91,8 +91,8 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     plan
         The questions, the recipe, the metric and the language models.
     work
-        A folder for what a killed compilation needs to go on: call it again with the same arguments. It
-        may be deleted afterwards.
+        A folder for what a killed compilation needs to go on: call it again with the same arguments, but for a metric
+        of your own, which may be another one. It may be deleted afterwards.
     max_calls
         Stop when so many calls of language models have gone out, those of stopped compilations in ``work``
         included.
@@ -101,8 +101,8 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     ------
     PolyqaError
         If a question is in two sets, or has no reference answer that the measure needs; if the recipe needs a
-        language model that writes and there is none, or does not fit the program; if ``work`` is of another
-        compilation, or ``max_calls`` is reached.
+        language model that writes and there is none, or does not fit the program; if the program gives no readings and
+        these are measured; if ``work`` is of another compilation, or ``max_calls`` is reached.
     """
     check_plan(plan)
     check_recipe(plan.recipe, program)
@@ -124,6 +124,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
         with counting(meter):
             try:
                 before = _score(program, plan, work / "before")
+                _check_readings(before, plan)
                 compiled, tried = _compile(program.deepcopy(), plan, calls)
                 after = _score(compiled, plan, work / "after")
             finally:
@@ -139,6 +140,15 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     return Compiled(compiled, before, after, comparison, meter.spent, trials, copied, test_runs)
 
 
+def _check_readings(before: Run, plan: Plan) -> None:
+    """Raise `PolyqaError` if a program gives no readings and they are what is measured: every candidate would get 0."""
+    if plan.column == "f1_answer" and not any(record.interpretations or record.error for record in before.records):
+        raise PolyqaError(
+            "The program gave no readings (interpretations) to any question of dev, and the measure f1_answer scores "
+            "nothing else. Take the measure disambig_f1, or a metric of your own."
+        )
+
+
 def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
     """Check that what lies in a working folder was made by the same compilation; write down which one it is."""
     answering = RunIdentity.of(program, plan.lm)
@@ -148,12 +158,11 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
         "dev": questions_fingerprint(plan.devset),
         "recipe": plan.recipe.name,
         **{
-            f"step {number}": one.model_dump(mode="json", exclude_defaults=True, exclude={"name", "summary"})
-            for number, one in enumerate(plan.recipe.parts, 1)
+            f"step {number}": step.model_dump(mode="json", exclude_defaults=True, exclude={"name", "summary"})
+            for number, step in enumerate(plan.recipe.parts, 1)
         },
         "measure": plan.metric.measure,
         "reader": plan.metric.reader.name,
-        **({"metric": plan.metric.name} if isinstance(plan.metric, PlainMetric) else {}),
         **answering.model_dump(include={"lm", "lm_settings", "own_lms", "adapter"}),
         "prompt_lm": json_data(describe_lm(plan.writer)),
         **({"teacher": identity(plan.teacher)} if plan.teacher is not None else {}),
@@ -163,12 +172,12 @@ def _check_same(path: Path, program: dspy.Module, plan: Plan) -> None:
     check_work(path, settings, "compilation")
 
 
-def check_work(path: Path, settings: dict[str, Any], what: str) -> None:
+def check_work(path: Path, settings: dict[str, Any], kind: str) -> None:
     """Write down what a working folder belongs to; raise `PolyqaError` if something else is written there."""
     if not path.exists():
         write_atomically(path, json.dumps(settings, ensure_ascii=False, indent=1) + "\n")
     elif changed := differences(json.loads(path.read_text(encoding="utf-8")), settings):
-        raise PolyqaError(f"{path.parent} is of another {what}: {changed}. Remove it, or choose another folder.")
+        raise PolyqaError(f"{path.parent} is of another {kind}: {changed}. Remove it, or choose another folder.")
 
 
 def _compile(program: dspy.Module, plan: Plan, calls: CallCounter) -> tuple[dspy.Module, list[list[Trial]]]:
@@ -178,13 +187,13 @@ def _compile(program: dspy.Module, plan: Plan, calls: CallCounter) -> tuple[dspy
     """
     tried = []
     for step in plan.recipe.parts:
-        made, trials = _step(program, replace(plan, recipe=step))
+        compiled, trials = _step(program, replace(plan, recipe=step))
         if isinstance(plan.metric, PlainMetric):
             plan.metric.check()
         calls.check()  # a program that was made while calls were refused must not be taken for what the step makes
         tried.append(trials)
         # What an optimizer leaves on a program beside its state, such as a score, is nothing that is saved.
-        load_program(program, dump_program(made), step.name)
+        load_program(program, dump_program(compiled), step.name)
         program._compiled = False  # by an optimizer; else a module around it would not save it
     return program, tried
 
@@ -211,8 +220,8 @@ def _step(program: dspy.Module, plan: Plan) -> tuple[dspy.Module, list[Trial]]:
         case _:
             noticed = Noticed()
             with dspy.context(lm=plan.lm, callbacks=[*(dspy.settings.callbacks or ()), noticed]):
-                made = run_teleprompter(program, plan, [noticed])
-            return made, candidate_trials(program, made, plan, noticed)
+                compiled = run_teleprompter(program, plan, [noticed])
+            return compiled, candidate_trials(program, compiled, plan, noticed)
 
 
 # Not Tree of Clarifications' and Self-RAG's judgements: theirs are of one passage.
@@ -267,12 +276,12 @@ def drawn_demos(pool: Sequence[Demo], shown: int, draw: random.Random, outputs: 
         any(isinstance(value := demo.get(name), list) and len(value) > 1 for name in outputs) for demo in pool
     ]
     several = sum(has_several)
-    wanted = max(min(shown - shown // 5, several), shown - (len(pool) - several))
+    target = max(min(shown - shown // 5, several), shown - (len(pool) - several))
     chosen = draw.sample(range(len(pool)), shown)
-    surplus = sum(has_several[at] for at in chosen) - wanted
+    surplus = sum(has_several[at] for at in chosen) - target
     left_out = [at for at in chosen if has_several[at] == (surplus > 0)][: abs(surplus)]
-    others = [at for at in range(len(pool)) if at not in chosen and has_several[at] != (surplus > 0)]
-    instead = dict(zip(left_out, draw.sample(others, len(left_out)), strict=True))
+    spares = [at for at in range(len(pool)) if at not in chosen and has_several[at] != (surplus > 0)]
+    instead = dict(zip(left_out, draw.sample(spares, len(left_out)), strict=True))
     return [pool[instead.get(at, at)] for at in chosen]
 
 
@@ -286,12 +295,12 @@ def _score(program: dspy.Module, plan: Plan, folder: Path) -> Run:
         questions=f"{name} ({questions_fingerprint(questions)})",
         n=len(questions),
     )
-    earlier = read_identity(folder)
-    if earlier is not None and identity.changed_since(earlier):  # where a reply had failed, another program comes out
+    earlier, own_metric = read_identity(folder), plan.metric if isinstance(plan.metric, PlainMetric) else None
+    # Where a reply had failed, another program comes out; and a function of the user's own may be another one by now.
+    if earlier is not None and (own_metric is not None or identity.changed_since(earlier)):
         shutil.rmtree(folder)
-    own = plan.metric if isinstance(plan.metric, PlainMetric) else None
-    answer = partial(answer_one, program, lm=plan.lm, scorer=Scorer(plan.metric.reader), metric=own)
+    answer = partial(answer_one, program, lm=plan.lm, scorer=Scorer(plan.metric.reader), metric=own_metric)
     run = run_answers(answer, questions, folder=folder, identity=identity, threads=plan.threads)
-    if own is not None:
-        own.check()
+    if own_metric is not None:
+        own_metric.check()
     return run

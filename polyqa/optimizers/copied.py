@@ -55,7 +55,7 @@ def copied_text(
     """
     sources = _sources(trainset)
     old = set(_grams(*(predictor.signature.instructions for _, predictor in before.named_predictors())))
-    found = [
+    copies = [
         Copied(f"instructions of {name}", words, source)
         for name, predictor in after.named_predictors()
         for words, source in _runs(predictor.signature.instructions, sources, old)
@@ -64,8 +64,8 @@ def copied_text(
         answer, passages = record.answer or "", (passage.render() for passage in (*record.passages, *record.universe))
         if any(gram in sources for gram in _grams(answer)):  # passages are long, and most answers copy nothing
             runs = _runs(answer, sources, set(_grams(record.question, *passages)))
-            found += [Copied(f"answer to “{record.question}”", words, source) for words, source in runs]
-    return found
+            copies += [Copied(f"answer to “{record.question}”", words, source) for words, source in runs]
+    return copies
 
 
 _Gram = tuple[str, ...]
@@ -75,7 +75,7 @@ def _sources(trainset: Sequence[Question]) -> dict[_Gram, str]:
     """Return in which training question each run of six words stands first."""
     sources: dict[_Gram, str] = {}
     for question in trainset:
-        readings = (text for one in question.readings for text in (one.question, *one.short_answers))
+        readings = (text for reading in question.readings for text in (reading.question, *reading.short_answers))
         for gram in _grams(question.question, *readings, *question.long_answers):
             sources.setdefault(gram, question.question)
     return sources
@@ -87,10 +87,10 @@ def _grams(*texts: str) -> Iterator[_Gram]:
         yield from (tuple(words[at : at + LEAST]) for at in range(len(words) - LEAST + 1))
 
 
-def _runs(text: str, sources: dict[_Gram, str], known: set[_Gram]) -> Iterator[tuple[str, str]]:
-    """Yield the longest runs of a text that stand in the sources and are not known, each with its first source."""
+def _runs(text: str, sources: dict[_Gram, str], allowed: set[_Gram]) -> Iterator[tuple[str, str]]:
+    """Yield the longest runs of a text that stand in the sources and are not allowed, each with its first source."""
     places, grams = list(_WORD.finditer(text)), list(_grams(text))
-    copied = [gram in sources and gram not in known for gram in grams]
+    copied = [gram in sources and gram not in allowed for gram in grams]
     for is_copied, group in groupby(range(len(grams)), copied.__getitem__):
         if is_copied:
             run = list(group)

@@ -71,33 +71,33 @@ class _Candidate:
     parent: int | None = None
 
 
-def _candidates(made: dspy.Module, plan: Plan) -> list[_Candidate]:
+def _candidates(compiled: dspy.Module, plan: Plan) -> list[_Candidate]:
     optimizer, dev = plan.recipe.optimizer, len(plan.devset)
-    if (results := getattr(made, "detailed_results", None)) is not None:  # GEPA's
+    if (results := getattr(compiled, "detailed_results", None)) is not None:  # GEPA's
         scored = zip(results.candidates, results.val_aggregate_scores, results.parents, strict=True)
         return [_Candidate(program, score, dev, next(iter(parents or ()), None)) for program, score, parents in scored]
     if optimizer == "MIPROv2" and (auto := plan.recipe.auto) is not None:
         dev = min(dev, AUTO_RUN_SETTINGS[auto]["val_size"])  # of more questions it draws so many
-    data = [*getattr(made, "candidate_programs", ()), *getattr(made, "mb_candidate_programs", ())]
+    data = [*getattr(compiled, "candidate_programs", ()), *getattr(compiled, "mb_candidate_programs", ())]
     n = len(plan.trainset) if optimizer in _ON_TRAIN else dev
     few = plan.recipe.number("minibatch_size", MINIBATCH)
-    whole = 1 if optimizer == "SIMBA" else 100
-    return [_Candidate(one["program"], one["score"] / whole, n if one.get("full_eval", True) else few) for one in data]
+    scale = 1 if optimizer == "SIMBA" else 100
+    return [_Candidate(one["program"], one["score"] / scale, n if one.get("full_eval", True) else few) for one in data]
 
 
-def candidate_trials(start: dspy.Module, made: dspy.Module, plan: Plan, noticed: Noticed) -> list[Trial]:
+def candidate_trials(start: dspy.Module, compiled: dspy.Module, plan: Plan, noticed: Noticed) -> list[Trial]:
     """Return what one of DSPy's optimizers tried, in the order of scoring.
 
-    There is nothing if the optimizer left no candidates on the program that it ``made`` of the one at the ``start``.
+    There is nothing if the optimizer left no candidates on the ``compiled`` program, made of the one at the ``start``.
     """
-    candidates = _candidates(made, plan)
-    if all(one.parent is None for one in candidates):  # else their places are named
-        candidates = sorted(candidates, key=lambda one: noticed.place(one.program, one.n))
+    candidates = _candidates(compiled, plan)
+    if all(candidate.parent is None for candidate in candidates):  # else their places are named
+        candidates = sorted(candidates, key=lambda candidate: noticed.place(candidate.program, candidate.n))
     trials = []
-    for number, one in enumerate(candidates):
-        before = dump_program(start if one.parent is None else candidates[one.parent].program)
-        changed = [name for name, state in dump_program(one.program).items() if state != before.get(name)]
-        instructions, demos = changed_instructions(one.program, start), demo_counts(one.program)
+    for number, candidate in enumerate(candidates):
+        before = dump_program(start if candidate.parent is None else candidates[candidate.parent].program)
+        changed = [name for name, state in dump_program(candidate.program).items() if state != before.get(name)]
+        instructions, demos = changed_instructions(candidate.program, start), demo_counts(candidate.program)
         labels = [
             f"{name}: other instructions" if name in instructions else f"{name}: {demos.get(name, 0)} demos"
             for name in changed
@@ -106,36 +106,40 @@ def candidate_trials(start: dspy.Module, made: dspy.Module, plan: Plan, noticed:
             Trial(
                 number=number,
                 label="; ".join(labels) or "as it was",
-                parent=one.parent,
+                parent=candidate.parent,
                 predictor=changed[0] if len(changed) == 1 else None,
                 instructions=instructions,
                 demos=demos,
-                shown=_shown(one.program),
-                score=min(1.0, max(0.0, float(one.score))),
-                n=one.n,
+                shown=_shown(candidate.program),
+                score=min(1.0, max(0.0, float(candidate.score))),
+                n=candidate.n,
                 on="train" if plan.recipe.optimizer in _ON_TRAIN else "dev",
             )
         )
     # The optimizer returns one of them, the best; of several that are the same, the first is as good.
-    state = dump_program(made)
+    state = dump_program(compiled)
     alike = [
-        trials[number] for number, one in enumerate(candidates) if dump_program(one.program).items() <= state.items()
+        trials[number]
+        for number, candidate in enumerate(candidates)
+        if dump_program(candidate.program).items() <= state.items()
     ]
     best = max(alike, key=lambda trial: (trial.n, trial.score), default=None)
     if best is not None:
         line = {trial.number for trial in lineage(trials, best.number)}
-        trials = [replace(one, kept=one.number in line, note=_note(one, best, one.number in line)) for one in trials]
+        trials = [
+            replace(trial, kept=trial.number in line, note=_note(trial, best, trial.number in line)) for trial in trials
+        ]
     return [*trials, *_rejected(trials, noticed)]
 
 
-def _note(trial: Trial, best: Trial, kept: bool) -> str:
+def _note(trial: Trial, best: Trial, in_lineage: bool) -> str:
     """Return why a candidate was kept or dropped: what the optimizer compared.
 
     Candidates have no numbers here: those of a chain are counted through later.
     """
     if trial is best:
         return "kept: the best on all its questions"
-    if kept:
+    if in_lineage:
         return "kept: the best was made from it"
     if trial.n < best.n:
         return "dropped: scored on a part of the questions; the optimizer chooses by the score on all"
@@ -149,24 +153,25 @@ def _rejected(trials: Sequence[Trial], noticed: Noticed) -> list[Trial]:
     return [
         Trial(
             number=number,
-            label="; ".join(f"{name}: other instructions" for name in one["instructions"]),
-            parent=one["parent"],
-            predictor=next(iter(one["instructions"])) if len(one["instructions"]) == 1 else None,
-            instructions={**trials[one["parent"]].instructions, **one["instructions"]},
-            score=min(1.0, max(0.0, one["new"] / one["n"])),
-            n=one["n"],
-            note=f"rejected: {one['new']:.2f} of {one['n']} on its minibatch, its parent {one['old']:.2f}",
+            label="; ".join(f"{name}: other instructions" for name in proposal["instructions"]),
+            parent=proposal["parent"],
+            predictor=next(iter(proposal["instructions"])) if len(proposal["instructions"]) == 1 else None,
+            instructions={**trials[proposal["parent"]].instructions, **proposal["instructions"]},
+            score=min(1.0, max(0.0, proposal["new"] / proposal["n"])),
+            n=proposal["n"],
+            note=f"rejected: {proposal['new']:.2f} of {proposal['n']} on its minibatch, "
+            f"its parent {proposal['old']:.2f}",
         )
-        for number, one in enumerate(noticed.rejected, len(trials))
+        for number, proposal in enumerate(noticed.rejected, len(trials))
     ]
 
 
 def _shown(program: dspy.Module) -> dict[str, list[str]]:
     """Return what the demos ask, of each predictor that shows all of them."""
     return {
-        name: [str(demo.get("question") or next(iter(dict(demo).values()), ""))[:_LONGEST] for demo in one.demos]
-        for name, one in program.named_predictors()
-        if one.demos and getattr(one, "k", None) is None
+        name: [str(demo.get("question") or next(iter(dict(demo).values()), ""))[:_LONGEST] for demo in predictor.demos]
+        for name, predictor in program.named_predictors()
+        if predictor.demos and getattr(predictor, "k", None) is None
     }
 
 
@@ -200,14 +205,15 @@ def compilation_trials(
     for tried in steps:
         numbers: dict[int | None, int] = {None: base}
         earlier = trials[base].instructions
-        for one in tried:
-            same = one.label == "as it was" or (not one.instructions and not one.demos)
-            if one.number == 0 and same and one.on == "dev" and base == 0:
-                numbers[one.number] = base
+        for trial in tried:
+            same = trial.label == "as it was" or (not trial.instructions and not trial.demos)
+            if trial.number == 0 and same and trial.on == "dev" and base == 0:
+                numbers[trial.number] = base
                 continue
-            numbers[one.number] = number = len(trials)
-            told = {**earlier, **one.instructions}
-            trials.append(replace(one, number=number, parent=numbers.get(one.parent, base), instructions=told))
+            numbers[trial.number] = number = len(trials)
+            instructions = {**earlier, **trial.instructions}
+            parent = numbers.get(trial.parent, base)
+            trials.append(replace(trial, number=number, parent=parent, instructions=instructions))
         base = max((trial.number for trial in trials if trial.kept), default=base)
     last = Trial(
         number=len(trials),

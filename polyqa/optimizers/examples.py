@@ -1,12 +1,8 @@
 """Examples and metrics of a DSPy user's own, as a compilation takes them."""
 
-import functools
-import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import dspy
@@ -80,9 +76,8 @@ class PlainMetric(AnswerMetric):
 
     @property
     def name(self) -> str:
-        """The function's name and a hash of what it does, by which compilations are told apart."""
-        made = hashlib.sha256(repr(_told(self.function, whole=True)).encode()).hexdigest()[:16]
-        return f"{getattr(self.function, '__qualname__', type(self.function).__qualname__)} ({made})"
+        """The function's name, for messages."""
+        return str(getattr(self.function, "__qualname__", type(self.function).__qualname__))
 
     def __call__(self, example: dspy.Example, prediction: Any, trace: Any = None) -> float | bool:
         """Return what the function says; with a trace whether that reaches the threshold."""
@@ -96,11 +91,11 @@ class PlainMetric(AnswerMetric):
         """Return what GEPA wants: the score, and the function's feedback, else in words that it is a score."""
         try:
             inspect.signature(self.function).bind(gold, pred, trace, pred_name, pred_trace)
-            more = [pred_name, pred_trace]
+            predictor_arguments = [pred_name, pred_trace]
         except TypeError:
-            more = []
-        told, score = self._value(gold, pred, None, *more)
-        words = getattr(told, "feedback", None) or f"The metric gives this answer {score:.2f}."
+            predictor_arguments = []
+        verdict, score = self._value(gold, pred, None, *predictor_arguments)
+        words = getattr(verdict, "feedback", None) or f"The metric gives this answer {score:.2f}."
         return dspy.Prediction(score=score, feedback=words)
 
     def check(self) -> None:
@@ -111,61 +106,26 @@ class PlainMetric(AnswerMetric):
             why = f"{type(self.heard.error).__name__}: {self.heard.error}"
             raise PolyqaError(f"The metric {self.name} failed on every answer: {why}") from self.heard.error
 
-    def _value(self, example: dspy.Example, *given: Any) -> tuple[Any, float]:
+    def _value(self, example: dspy.Example, *arguments: Any) -> tuple[Any, float]:
         """Return what the function gives for an example, as it is and as a number."""
         item = self.examples.get(example_key(example.gold), example)
         try:
-            told = self.function(item if isinstance(item, dspy.Example) else example, *given)
-            value = float(told)
+            verdict = self.function(item if isinstance(item, dspy.Example) else example, *arguments)
+            value = float(verdict)
             if not 0 <= value <= 1:
-                said = f"A metric gives a number from 0 to 1; {self.name} gave {value:g}."
-                self.heard.no_share = PolyqaError(said)
+                message = f"A metric gives a number from 0 to 1; {self.name} gave {value:g}."
+                self.heard.no_share = PolyqaError(message)
                 raise self.heard.no_share
         except Exception as error:
             self.heard.error = error
             raise
         self.heard.scored += 1
-        return told, value
+        return verdict, value
 
 
 def example_key(question: Question) -> tuple[str, str]:
     """Return what tells a question from those of other sets, whose ids may be the same numbers of rows."""
     return question.id, question.question
-
-
-def _told(value: Any, whole: bool = False) -> Any:
-    """Return what a function does, in every process and wherever its code stands: its steps, names and values.
-
-    A list, set or dictionary may be what it writes to, so that their contents do not count.
-
-    Parameters
-    ----------
-    value
-        A function or object that is called, or what it consists of.
-    whole
-        Whether it is the function itself; of others that it refers to only the code counts.
-    """
-    if isinstance(value, functools.partial):
-        return [_told(value.func, whole), _told(value.args), _told(_items(value.keywords))]
-    if isinstance(value, MethodType):
-        return [_told(value.__func__, whole), _told(value.__self__, whole)]
-    if isinstance(value, FunctionType):
-        closed = tuple(cell.cell_contents for cell in value.__closure__ or ()) if whole else ()
-        return [_told(one) for one in (value.__code__, value.__defaults__, _items(value.__kwdefaults__), closed)]
-    if isinstance(value, CodeType):
-        return [value.co_code, value.co_names, _told(value.co_consts)]
-    if isinstance(value, tuple):
-        return [_told(one) for one in value]
-    if isinstance(value, frozenset):
-        return sorted(repr(_told(one)) for one in value)
-    if value is None or isinstance(value, (str, bytes, int, float)):
-        return value
-    parts = (vars(type(value)).get("__call__"), _items(getattr(value, "__dict__", None))) if whole else ()
-    return [type(value).__qualname__, _told(parts)]
-
-
-def _items(values: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...]:
-    return tuple(sorted((values or {}).items(), key=itemgetter(0)))
 
 
 def as_metric(metric: Metric, examples: Mapping[Any, Any], reader: SpanReader) -> PlainMetric:

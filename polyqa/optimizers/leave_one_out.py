@@ -28,15 +28,15 @@ class LeaveOneOut(BaseCallback):
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
-        self._texts = {normalize_answer(one.question): _texts(one) for one in questions}
+        self._texts = {normalize_answer(question.question): _texts(question) for question in questions}
         self._open: set[str] = set()
 
     def on_module_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Leave the demos of a training question out from here on."""
         if LEFT_OUT.get():
             return  # a part of a program that answers one already: the whole decides
-        asked = (inputs.get("kwargs") or {}).get("question")
-        texts = self._texts.get(normalize_answer(asked)) if isinstance(asked, str) else None
+        question = (inputs.get("kwargs") or {}).get("question")
+        texts = self._texts.get(normalize_answer(question)) if isinstance(question, str) else None
         if texts is not None:
             self._open.add(call_id)
             LEFT_OUT.set(texts)

@@ -18,7 +18,7 @@ from polyqa.models import Reader, SpanReader
 from polyqa.programs.knn import check_picking
 
 from .examples import PlainMetric, as_metric, as_question, example_key
-from .recipes import Optimizer, Recipe, recipe_names
+from .recipes import NUMBERS, Optimizer, Recipe, recipe_names
 from .recipes import recipe as named_recipe
 
 _LONGEST_NUMBER = 7  # digits of a row's number; ids of data sets have more
@@ -94,7 +94,7 @@ class Plan:
         for name in ("trainset", "devset", "testset"):
             items = list(getattr(self, name))
             questions = [as_question(item, f"{name.removesuffix('set')}-{at}") for at, item in enumerate(items)]
-            examples |= {example_key(one): item for one, item in zip(questions, items, strict=True)}
+            examples |= {example_key(question): item for question, item in zip(questions, items, strict=True)}
             object.__setattr__(self, name, questions)
         if not isinstance(self.metric, AnswerMetric):
             object.__setattr__(self, "metric", as_metric(self.metric, examples, reader or Reader()))
@@ -124,11 +124,11 @@ class Plan:
         *,
         recipe: Recipe | str = "knn",
         lm: dspy.LM | None = None,
-        **more: Any,
+        **attributes: Any,
     ) -> "Plan":
-        """Return a plan with what need not be given left out; ``more`` are the other attributes."""
-        given: dict[str, Any] = {"recipe": recipe, "metric": metric, "lm": lm, **more}
-        return cls(trainset, devset, **given)
+        """Return a plan with what need not be given left out; ``attributes`` are the other ones."""
+        keywords: dict[str, Any] = {"recipe": recipe, "metric": metric, "lm": lm, **attributes}
+        return cls(trainset, devset, **keywords)
 
     def metric_of_recipe(self) -> AnswerMetric:
         """Return the metric with the recipe's threshold."""
@@ -173,7 +173,7 @@ def check_teacher(plan: Plan, program: dspy.Module) -> None:
             f"The teacher has the predictors {', '.join(taught)}, and {type(program).__name__} has "
             f"{', '.join(student)}: its runs make no demos for them. Take a compiled {type(program).__name__}."
         )
-    dspys = [one.name for one in plan.recipe.parts if one.gathers and one.optimizer != "own-runs"]
+    dspys = [step.name for step in plan.recipe.parts if step.gathers and step.optimizer != "own-runs"]
     for name, predictor in student.items():
         if dspys and not predictor.signature.equals(taught[name].signature):
             raise PolyqaError(
@@ -258,12 +258,12 @@ def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
 def parameters(optimizer: Optimizer) -> tuple[set[str], set[str]]:
     """Return the names of what one of DSPy's optimizers is given when it is made, and in its ``compile`` only."""
     kind = getattr(dspy, optimizer)
-    of_making = {name for one in kind.__mro__[:-1] for name in signature(one.__init__).parameters}
+    of_making = {name for base in kind.__mro__[:-1] for name in signature(base.__init__).parameters}
     return of_making, signature(kind.compile).parameters.keys() - of_making
 
 
 def _check_names(recipe: Recipe) -> None:
-    """Raise `PolyqaError` for a setting that the optimizer lacks, or that comes from the plan."""
+    """Raise `PolyqaError` for a setting that the optimizer lacks, that comes from the plan, or that is no number."""
     names = _OWN_SETTINGS.get(recipe.optimizer)
     if names is None:
         names = set[str]().union(*parameters(recipe.optimizer)) - _FROM_THE_PLAN
@@ -272,17 +272,19 @@ def _check_names(recipe: Recipe) -> None:
             f"The recipe {recipe.name!r} has the setting {strange[0]!r:.60}, which its optimizer lacks; "
             f"{recipe.optimizer} takes {', '.join(sorted(names)) or 'none'}."
         )
+    for name in NUMBERS:
+        recipe.number(name, 1)
 
 
 def _check_budget(recipe: Recipe) -> None:
     """DSPy refuses such settings only when runs of the program were paid for."""
-    given = {name for name, value in recipe.settings.items() if value is not None}
-    if recipe.optimizer == "GEPA" and len(given & {"auto", "max_full_evals", "max_metric_calls"}) != 1:
+    setting_names = {name for name, value in recipe.settings.items() if value is not None}
+    if recipe.optimizer == "GEPA" and len(setting_names & {"auto", "max_full_evals", "max_metric_calls"}) != 1:
         raise PolyqaError(
             f"The recipe {recipe.name!r} needs exactly one of the settings auto, max_full_evals and max_metric_calls, "
             "such as auto='light': they say how much GEPA tries."
         )
-    numbers = given & {"num_candidates", "num_trials"}
+    numbers = setting_names & {"num_candidates", "num_trials"}
     if recipe.optimizer == "MIPROv2" and len(numbers) != (2 if recipe.auto is None else 0):
         raise PolyqaError(
             f"The recipe {recipe.name!r} needs either the setting auto, such as auto='light', or both num_candidates "
@@ -294,11 +296,11 @@ def _check_budget(recipe: Recipe) -> None:
 
 def _check_simba(program: dspy.Module, recipe: Recipe) -> None:
     """SIMBA gives the predictors that it works on copies of the program's language model."""
-    own = own_lms(program)
+    helper_lms = own_lms(program)
     names = [name for name, _ in program.named_predictors()]
-    if helped := [name for name in recipe.predictors or names if name in own]:
+    if helped := [name for name in recipe.predictors or names if name in helper_lms]:
         raise PolyqaError(
             f"The recipe {recipe.name!r} works with one language model only, and {', '.join(helped)} of "
             f"{type(program).__name__} ask another one. Leave the helper out, or name the other predictors "
-            f"(--predictors {','.join(name for name in names if name not in own)})."
+            f"(--predictors {','.join(name for name in names if name not in helper_lms)})."
         )

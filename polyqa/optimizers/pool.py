@@ -59,23 +59,23 @@ def bootstrap_pool(
     PolyqaError
         If every question failed: the cause is not the questions.
     """
-    done: dict[str, _Result] = {}
+    results: dict[str, _Result] = {}
 
     def keep(question: Question, result: _Result) -> Failure | None:
-        done[question.id] = result
+        results[question.id] = result
         return result.failure
 
     with leave_one_out(questions):
         run = partial(_run, program, lm=lm, metric=metric)
         work_through(questions, run, keep, at_once=threads, things="training questions")
-    failures = [result.failure for result in done.values() if result.failure is not None]
-    if failures and len(failures) == len(done):
+    failures = [result.failure for result in results.values() if result.failure is not None]
+    if failures and len(failures) == len(results):
         raise PolyqaError(
             f"Every run on the {len(failures)} training questions failed: {failures[-1]} Mend the cause and start "
             "again; they are run once more."
         )
     labels = {name: label_fields(predictor.signature) for name, predictor in program.named_predictors()}
-    return _merge(labels, [done[question.id].demos for question in questions])
+    return _merge(labels, [results[question.id].demos for question in questions])
 
 
 def _run(program: dspy.Module, question: Question, *, lm: dspy.LM, metric: AnswerMetric) -> _Result:
@@ -92,14 +92,18 @@ def _run(program: dspy.Module, question: Question, *, lm: dspy.LM, metric: Answe
         return _Result()
     names = {id(predictor): name for name, predictor in program.named_predictors()}
     return _Result(
-        [(names[id(one)], _demo(one, inputs, outputs)) for one, inputs, outputs in trace if id(one) in names]
+        [
+            (names[id(predictor)], _demo(predictor, inputs, outputs))
+            for predictor, inputs, outputs in trace
+            if id(predictor) in names
+        ]
     )
 
 
 def _demo(predictor: dspy.Predict, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Demo:
     fields = predictor.signature.fields
-    given = {**inputs, **outputs}
-    return {name: json_data(value) for name, value in given.items() if name in fields and value is not None}
+    values = {**inputs, **outputs}
+    return {name: json_data(value) for name, value in values.items() if name in fields and value is not None}
 
 
 def label_fields(signature: type[dspy.Signature]) -> list[str]:
@@ -108,11 +112,11 @@ def label_fields(signature: type[dspy.Signature]) -> list[str]:
     return [name for name, schema in schemas.items() if _is_label(schema, schema.get("$defs", {}))]
 
 
-def _is_label(schema: Mapping[str, Any], named: Mapping[str, Any]) -> bool:
+def _is_label(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
     if "$ref" in schema:
-        return _is_label(named.get(schema["$ref"].rpartition("/")[2], {}), named)
+        return _is_label(definitions.get(schema["$ref"].rpartition("/")[2], {}), definitions)
     if "anyOf" in schema:
-        return all(part.get("type") == "null" or _is_label(part, named) for part in schema["anyOf"])
+        return all(part.get("type") == "null" or _is_label(part, definitions) for part in schema["anyOf"])
     return "enum" in schema or "const" in schema or schema.get("type") == "boolean"
 
 

@@ -68,9 +68,9 @@ def _change(old: dspy.Predict | None, new: dspy.Predict | None) -> str:
         *(["other instructions"] if old.signature.instructions != new.signature.instructions else []),
         *(["other fields"] if _fields(old) != _fields(new) else []),
     ]
-    shown = demos_shown(old), demos_shown(new)
-    if shown[0] != shown[1]:
-        changed.append(f"demos: {shown[0]} → {shown[1]}")
+    counts = demos_shown(old), demos_shown(new)
+    if counts[0] != counts[1]:
+        changed.append(f"demos: {counts[0]} → {counts[1]}")
     elif not changed and _prompt_text(old) != _prompt_text(new):
         changed.append("other demos")
     return "; ".join(changed) or "unchanged"
@@ -107,8 +107,8 @@ def picked_demos(program: dspy.Module, question: str) -> dict[str, list[dict[str
         demos = predictor.nearest(question) if isinstance(predictor, KNNPredict) else list(predictor.demos)
         similarities: list[float | None] = [None] * len(demos)
         if demos and isinstance(predictor, KNNPredict) and predictor.k is not None and predictor.encoder is not None:
-            asked = [str(demo[predictor.field]) for demo in demos]
-            similarities = [float(value) for value in predictor.encoder.similarity([question], asked)[0]]
+            demo_queries = [str(demo[predictor.field]) for demo in demos]
+            similarities = [float(value) for value in predictor.encoder.similarity([question], demo_queries)[0]]
         picked[name] = [
             {
                 "question": demo.get("question"),

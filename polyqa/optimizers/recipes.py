@@ -26,6 +26,8 @@ WRITING: frozenset[str] = frozenset({"COPRO", "MIPROv2", "SIMBA", "GEPA", "Infer
 # These take runs on the trainset for demos if the metric accepts them: from the threshold on.
 GATHERING: frozenset[str] = frozenset({"own-runs", "BootstrapFewShot", "BootstrapFewShotWithRandomSearch", "MIPROv2"})
 
+NUMBERS = frozenset({"rounds", "start", "challengers", "num_candidates", "num_rules", "minibatch_size", "bsize"})
+"""Settings that polyqa itself reads with `Recipe.number`."""
 MINIBATCH = 35
 """Questions of MIPROv2's minibatches, if the recipe says nothing else."""
 
@@ -115,9 +117,13 @@ class Recipe(BaseModel):
         return train * sum(part.optimizer == "own-runs" for part in self.parts)
 
     def number(self, setting: str, default: int) -> int:
-        """Return a setting that is a number; the default if it is not given."""
+        """Return a setting, or the default; raise `PolyqaError` if it is not a whole number from 1 on."""
         value = self.settings.get(setting)
-        return int(value) if isinstance(value, (int, float)) else default
+        if value is None:
+            return default
+        if not isinstance(value, int) or value < 1:
+            raise PolyqaError(f"The recipe {self.name!r} has {setting}={value!r:.40}; it is a whole number from 1 on.")
+        return value
 
     @property
     def auto(self) -> str | None:
@@ -158,8 +164,8 @@ class Recipe(BaseModel):
         return self.model_copy(update=changes)
 
 
-def _recipe(name: str, optimizer: Optimizer, summary: str, **more: Any) -> Recipe:
-    return Recipe(name=name, optimizer=optimizer, summary=summary, **more)
+def _recipe(name: str, optimizer: Optimizer, summary: str, **fields: Any) -> Recipe:
+    return Recipe(name=name, optimizer=optimizer, summary=summary, **fields)
 
 
 _SHORT_DEMOS: dict[str, JsonValue] = {"max_bootstrapped_demos": 4, "max_labeled_demos": 0}
@@ -226,8 +232,8 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType({one.name: one for one in _ALL}
 
 def recipe_names(fits: Callable[[Recipe], bool]) -> str:
     """Return the names of the recipes of a kind, for an error message."""
-    *most, last = [name for name, one in RECIPES.items() if fits(one)]
-    return f"{', '.join(most)} or {last}"
+    *names, last = [name for name, one in RECIPES.items() if fits(one)]
+    return f"{', '.join(names)} or {last}"
 
 
 def recipe(name: str) -> Recipe:

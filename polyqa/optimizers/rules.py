@@ -61,7 +61,7 @@ def search_rules(
     if not any(labelled.values()):
         warnings.warn(NO_DEMOS, stacklevel=2)
         return program
-    draw, write, most = random.Random(seed), dspy.Predict(WriteRules), recipe.number("num_rules", RULES)
+    draw, write, rule_limit = random.Random(seed), dspy.Predict(WriteRules), recipe.number("num_rules", RULES)
     tried: list[dict[str, Any]] = []
     for _ in range(recipe.number("num_candidates", CANDIDATES)):
         candidate = program.deepcopy()
@@ -71,19 +71,19 @@ def search_rules(
                 continue
             lm, rules = writer.copy(rollout_id=draw.randint(0, 10**9), temperature=1.0), []
             with dspy.context(lm=lm), suppress(AdapterParseError):
-                rules = [f"- {rule}" for rule in parse_lines(write(examples=examples).rules)[:most]]
+                rules = [f"- {rule}" for rule in parse_lines(write(examples=examples).rules)[:rule_limit]]
             if rules:
-                told = "\n".join([predictor.signature.instructions, "", "Follow these rules:", *rules])
-                predictor.signature = predictor.signature.with_instructions(told)
+                instructions = "\n".join([predictor.signature.instructions, "", "Follow these rules:", *rules])
+                predictor.signature = predictor.signature.with_instructions(instructions)
         tried.append({"program": candidate, "score": evaluate(candidate).score})
-    best: dspy.Module = max(tried, key=lambda one: one["score"])["program"]
+    best: dspy.Module = max(tried, key=lambda trial: trial["score"])["program"]
     best.candidate_programs = tried
     return best
 
 
 def _example(demo: Demo, signature: type[dspy.Signature]) -> str:
-    given, said = (
+    inputs, outputs = (
         "\n".join(f"{name}: {value}" for name, value in demo.items() if name in fields and name not in _PASSAGES)
         for fields in (signature.input_fields, signature.output_fields)
     )
-    return f"Input Fields:\n{given}\n\n=========\nOutput Fields:\n{said}\n\n"
+    return f"Input Fields:\n{inputs}\n\n=========\nOutput Fields:\n{outputs}\n\n"

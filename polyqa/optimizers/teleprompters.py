@@ -94,13 +94,13 @@ class LeanWriting(BaseCallback):
             return
         if instance.signature.__module__.startswith(("dspy.propose.", "dspy.teleprompt.", __package__)):
 
-            def forward(**given: Any) -> dspy.Prediction:
+            def forward(**inputs: Any) -> dspy.Prediction:
                 with dspy.context(adapter=self._adapter):
-                    for again in (1, 2):
+                    for rollout in (1, 2):
                         with suppress(AdapterParseError):
-                            return dspy.Predict.forward(instance, **given)
-                        given = {**given, "config": {"rollout_id": again}}  # else the cache repeats the reply
-                    return dspy.Predict.forward(instance, **given)
+                            return dspy.Predict.forward(instance, **inputs)
+                        inputs = {**inputs, "config": {"rollout_id": rollout}}  # else the cache repeats the reply
+                    return dspy.Predict.forward(instance, **inputs)
 
             instance.forward = forward
 
@@ -116,35 +116,35 @@ def _run(program: dspy.Module, plan: Plan, gepa_callbacks: Sequence[object]) -> 
         with redirect_stdout(sys.stderr):
             return search_rules(program, recipe, label_demos(program, plan.trainset), plan.writer, evaluate, seed)
     make: Callable[..., Any] = getattr(dspy, recipe.optimizer)
-    given: dict[str, Any] = {"metric": metric, "prompt_model": plan.writer, "num_threads": plan.threads}
-    given |= {"trainset": train, "valset": dev, "seed": seed}
+    arguments: dict[str, Any] = {"metric": metric, "prompt_model": plan.writer, "num_threads": plan.threads}
+    arguments |= {"trainset": train, "valset": dev, "seed": seed}
     if recipe.gathers:
-        given["max_labeled_demos"] = 0  # the examples have no outputs: these are questions without answers
-        given["teacher"] = plan.teacher
-        given["teacher_settings"] = {"lm": plan.teacher_lm} if plan.teacher_lm is not None else None
+        arguments["max_labeled_demos"] = 0  # the examples have no outputs: these are questions without answers
+        arguments["teacher"] = plan.teacher
+        arguments["teacher_settings"] = {"lm": plan.teacher_lm} if plan.teacher_lm is not None else None
     match recipe.optimizer:
         case "COPRO":
-            given["eval_kwargs"] = {"num_threads": plan.threads, "display_progress": False}
+            arguments["eval_kwargs"] = {"num_threads": plan.threads, "display_progress": False}
         case "MIPROv2":
             # Its proposer would show the writer the source of `KNNPredict`, a class of this house, and have it
             # described: 1.5B then writes instructions about nearest neighbours, at three times the tokens.
             # Seed 0 silently becomes 9; any other is taken as it is.
-            given |= {"program_aware_proposer": False, "auto": recipe.auto, "seed": seed or 9}
+            arguments |= {"program_aware_proposer": False, "auto": recipe.auto, "seed": seed or 9}
             if len(dev) < recipe.number("minibatch_size", MINIBATCH):
-                given["minibatch"] = False
+                arguments["minibatch"] = False
         case "GEPA":
-            own = metric.with_feedback if isinstance(metric, PlainMetric) else None
-            given["metric"] = own or FeedbackMetric(metric.reader, measure=metric.measure)
-            given |= {"reflection_lm": plan.writer, "track_stats": True}  # else it keeps no candidate
-    given |= recipe.settings
+            own_metric = metric.with_feedback if isinstance(metric, PlainMetric) else None
+            arguments["metric"] = own_metric or FeedbackMetric(metric.reader, measure=metric.measure)
+            arguments |= {"reflection_lm": plan.writer, "track_stats": True}  # else it keeps no candidate
+    arguments |= recipe.settings
     if recipe.optimizer == "SIMBA":
-        given["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself
+        arguments["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself
     if recipe.optimizer == "GEPA":
-        given["gepa_kwargs"] = {"callbacks": list(gepa_callbacks), **given.get("gepa_kwargs", {})}
+        arguments["gepa_kwargs"] = {"callbacks": list(gepa_callbacks), **arguments.get("gepa_kwargs", {})}
     of_making, of_compiling = parameters(recipe.optimizer)
     with redirect_stdout(sys.stderr):
-        optimizer = make(**{name: value for name, value in given.items() if name in of_making})
-        return optimizer.compile(program, **{name: value for name, value in given.items() if name in of_compiling})
+        optimizer = make(**{name: value for name, value in arguments.items() if name in of_making})
+        return optimizer.compile(program, **{name: value for name, value in arguments.items() if name in of_compiling})
 
 
 class Frozen(dspy.Module):
@@ -174,9 +174,9 @@ class Frozen(dspy.Module):
         return getattr(self.predictor, name)
 
 
-def freeze(program: dspy.Module, kept: Collection[str]) -> list[str]:
+def freeze(program: dspy.Module, visible: Collection[str]) -> list[str]:
     """Hide the predictors of a program from optimizers, but for those named; return the names of the hidden."""
-    hidden = [(name, predictor) for name, predictor in program.named_predictors() if name not in kept]
+    hidden = [(name, predictor) for name, predictor in program.named_predictors() if name not in visible]
     for name, predictor in hidden:
         magicattr.set(program, name, Frozen(predictor))
     return [name for name, _ in hidden]

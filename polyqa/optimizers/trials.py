@@ -63,11 +63,11 @@ def lineage(trials: Iterable[Trial], number: int) -> Iterator[Trial]:
 
 def changed_instructions(program: dspy.Module, start: dspy.Module) -> dict[str, str]:
     """Return the instructions of each predictor that has others than in the program at the start."""
-    before = {name: one.signature.instructions for name, one in start.named_predictors()}
-    now = {name: one.signature.instructions for name, one in program.named_predictors()}
+    before = {name: predictor.signature.instructions for name, predictor in start.named_predictors()}
+    now = {name: predictor.signature.instructions for name, predictor in program.named_predictors()}
     return {name: text for name, text in now.items() if text != before.get(name)}
 
 
 def demo_counts(program: dspy.Module) -> dict[str, int]:
     """Return how many demos each predictor has that has any."""
-    return {name: len(one.demos) for name, one in program.named_predictors() if one.demos}
+    return {name: len(predictor.demos) for name, predictor in program.named_predictors() if predictor.demos}

@@ -101,6 +101,7 @@ def test_a_comparison_has_a_table_of_metrics_and_the_breakdowns() -> None:
     assert [row[:2] for row in by_readings[2:]] == [["2", "12"]]
     assert "DR by ambiguity:" in text
     assert text.startswith("A: old|one\nB: new\n12 questions in both.\n\nB is better in DR: 22.9 → 47.9, +25.0 [+25.0")
+    assert ", p < 0.001" in text.split("\n\n")[1]
 
 
 def test_questions_without_a_partner_are_mentioned() -> None:

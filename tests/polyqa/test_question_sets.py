@@ -72,7 +72,7 @@ def test_examples_are_evaluated_and_compiled_with(tmp_path: Path) -> None:
         out=tmp_path / "made",
         recipe="labeled-few-shot",
         sets=polyqa.Sets(train=OWN, dev=[one.to_example() for one in load_questions("homonyms/dev", limit=2)]),
-        measure="f1_answer",
+        measure="disambig_f1",
         models=polyqa.Models(judge=None),
     )
     assert made.card.train.n == 3

@@ -55,13 +55,8 @@ class Shape:
     def is_row(self, value: Any) -> bool:
         """Tell a row, which may be broken, from an object of rows."""
         return isinstance(value, Mapping) and any(
-            str(key).strip().lower() in self.names and (isinstance(cell, str | list) or _is_inner(cell))
-            for key, cell in value.items()
+            str(key).strip().lower() in self.names and isinstance(cell, str | list) for key, cell in value.items()
         )
-
-
-def _is_inner(cell: Any) -> bool:
-    return isinstance(cell, Mapping) and isinstance(cell.get("text"), str)  # a question of Natural Questions
 
 
 def plain(value: Any) -> Any:

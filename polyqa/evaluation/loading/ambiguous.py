@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Document, Question, Reading
 
-from .fields import IDS, Aliases, Answers, Id, Part, QuestionRecord, Text, answers, distinct, joined
+from .fields import IDS, Aliases, Answers, Id, Part, QuestionRecord, Text, answers, distinct
 
 
 class _LongAnswer(Part):
@@ -197,28 +197,6 @@ class MultiAnswerRecord(QuestionRecord):
         """
         readings = dict.fromkeys(Reading(self.question, tuple(answer)) for answer in self.answers)
         return Question(id=id, question=self.question, readings=tuple(readings))
-
-
-class MultiSpanQARecord(QuestionRecord):
-    """MultiSpanQA (Li et al., 2022): tokens of a context, of which ``label`` marks several answers (B, I, O)."""
-
-    name = "multispanqa"
-    title = "MultiSpanQA"
-
-    context: list[str]
-    label: list[str]
-
-    def to_question(self, id: str) -> Question | None:
-        """Return the record as a question; every span is a reading, which asks the question itself."""
-        spans: list[list[str]] = []
-        for token, label in zip(self.context, self.label, strict=False):
-            if label == "B" or (label == "I" and not spans):
-                spans.append([token])
-            elif label == "I":
-                spans[-1].append(token)
-        answers = distinct(map(joined, spans))
-        readings = tuple(Reading(self.question, (answer,)) for answer in answers)
-        return Question(id=id, question=self.question, readings=readings) if readings else None
 
 
 class RamdocsRecord(QuestionRecord):

@@ -2,7 +2,6 @@
 
 import ast
 import json
-import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -16,8 +15,6 @@ from polyqa.metrics.gold import Question
 
 IDS = ("id", "_id", "sample_id", "question_id", "questionid", "qid", "query_id", "query-id", "example_id")
 QUESTIONS = ("question", "ambiguous_question", "utterance", "query", "question_text", "input")
-
-_BEFORE = re.compile(r" (?=[?.,;:!%)\]]|'s\b|n't\b)|(?<=[(\[]) ")  # spaces between tokens that no text has
 
 
 def _readable(text: str) -> str:
@@ -33,17 +30,6 @@ def _readable(text: str) -> str:
 def distinct(texts: Iterable[str]) -> tuple[str, ...]:
     """Return texts without repetitions, in order of first appearance."""
     return tuple(dict.fromkeys(texts))
-
-
-def joined(tokens: Iterable[str]) -> str:
-    """Return the text of tokens, as MultiSpanQA and Natural Questions have them."""
-    return _BEFORE.sub("", " ".join(tokens))
-
-
-def _question(value: Any) -> Any:
-    if isinstance(value, Mapping) and isinstance(value.get("text"), str):  # Natural Questions on the hub
-        return value["text"]
-    return joined(value) if isinstance(value, list) and all(isinstance(one, str) for one in value) else value
 
 
 def answers(value: Any) -> Any:
@@ -99,7 +85,7 @@ class QuestionRecord(Part):
     may_be_null: ClassVar[frozenset[str]] = frozenset()
 
     id: Id | None = Field(None, validation_alias=AliasChoices(*IDS))
-    question: Annotated[Text, BeforeValidator(_question)] = Field(validation_alias=AliasChoices(*QUESTIONS))
+    question: Text = Field(validation_alias=AliasChoices(*QUESTIONS))
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
@@ -119,7 +105,7 @@ class QuestionRecord(Part):
 class AskedRecord(QuestionRecord):
     """A question of any format, or one of BEIR, without its answers; it may be blank, and gets no answer then."""
 
-    question: Annotated[str, BeforeValidator(_question)] = Field(validation_alias=AliasChoices(*QUESTIONS, "text"))
+    question: str = Field(validation_alias=AliasChoices(*QUESTIONS, "text"))
 
     @model_validator(mode="before")
     @classmethod

@@ -14,11 +14,9 @@ from .fields import QUESTIONS, QuestionRecord, answers
 
 _RECORDS: tuple[type[QuestionRecord], ...] = (
     ambiguous.AsqaRecord,
-    plain.NaturalQuestionsRecord,
     ambiguous.AmbigNQRecord,
     ambiguous.SituatedQARecord,
     ambiguous.RamdocsRecord,
-    ambiguous.MultiSpanQARecord,
     ambiguous.MultiAnswerRecord,
     plain.PlainRecord,
 )

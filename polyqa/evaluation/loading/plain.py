@@ -1,14 +1,13 @@
 """The records of data sets whose questions have one answer, with its aliases."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Question, Reading
 
-from .fields import Part, QuestionRecord, answers, distinct, joined
+from .fields import QuestionRecord, answers, distinct
 
 
 def _aliases(value: Any) -> Any:
@@ -23,12 +22,6 @@ def _aliases(value: Any) -> Any:
 
 
 _Aliases = Annotated[list[str], BeforeValidator(_aliases)]
-
-
-def _of_one_answer(id: str, question: str, aliases: Iterable[str]) -> Question | None:
-    """Return a question of one reading, which is the question itself; ``None`` if no alias has words."""
-    told = distinct(alias for alias in aliases if alias.strip())
-    return Question(id, question, (Reading(question, told),)) if told else None
 
 
 _GOLD = ("answers", "golden_answers", "possible_answers", "answer")
@@ -55,52 +48,6 @@ class PlainRecord(QuestionRecord):
         return any(name in row for name in _GOLD) or not isinstance(row["output"], str)
 
     def to_question(self, id: str) -> Question | None:
-        """Return the record as a question of one reading."""
-        return _of_one_answer(id, self.question, (*self.answers, *self.answer_aliases))
-
-
-class _ShortAnswer(Part):
-    start_token: int
-    end_token: int
-    text: str = ""
-
-
-class _NQAnnotation(Part):
-    short_answers: Annotated[list[_ShortAnswer], BeforeValidator(by_row)] = Field(default_factory=list)
-    yes_no_answer: str | int = "NONE"
-
-
-def _tokens(document: Any) -> Any:
-    """Return the tokens of a document; on the hub the answers have texts, and its tokens are not needed."""
-    if isinstance(document, str):
-        return document.split(" ")
-    if isinstance(document, list):
-        return [one.get("token") if isinstance(one, Mapping) else one for one in document]
-    return []
-
-
-class NaturalQuestionsRecord(QuestionRecord):
-    """Natural Questions (Kwiatkowski et al., 2019): simplified, full, or as on the hub.
-
-    The short answers of all annotators are aliases. Those of the official files are tokens of ``document_text`` or
-    ``document_tokens``.
-    """
-
-    name = "natural-questions"
-    title = "Natural Questions"
-
-    annotations: Annotated[list[_NQAnnotation], BeforeValidator(by_row)]
-    tokens: Annotated[list[str], BeforeValidator(_tokens)] = Field(
-        validation_alias=AliasChoices("document_text", "document_tokens", "document")
-    )
-
-    def to_question(self, id: str) -> Question | None:
-        """Return the record as a question of one reading."""
-        return _of_one_answer(id, self.question, self._aliases())
-
-    def _aliases(self) -> Iterable[str]:
-        for note in self.annotations:
-            for answer in note.short_answers:
-                yield answer.text or joined(self.tokens[answer.start_token : answer.end_token])
-            if note.yes_no_answer in ("YES", "NO", 1, 0):
-                yield "yes" if note.yes_no_answer in ("YES", 1) else "no"
+        """Return the record as a question of one reading, which is the question itself; ``None`` without a word."""
+        told = distinct(alias for alias in (*self.answers, *self.answer_aliases) if alias.strip())
+        return Question(id, self.question, (Reading(self.question, told),)) if told else None

@@ -1,4 +1,4 @@
-"""Instructions by search: which clauses of the library and of the labels (see `fitted`) raise the score.
+"""Instructions by search: which clauses of the library raise the score.
 
 Greedy: in a round every clause that is left is tried on top of the program so far, the best one is kept, and the next
 round begins; it ends where no clause gains. In a round the clauses compete by successive halving (Jamieson & Talwalkar,
@@ -24,7 +24,6 @@ from polyqa.extractive import ExtractiveEngine
 from ..leave_one_out import leave_one_out
 from ..plan import Plan
 from ..trials import Trial, changed_instructions, demo_counts, lineage
-from .fitted import fitted
 from .library import Candidate, candidates_for
 
 ROUNDS, START, CHALLENGERS = 4, 16, 3
@@ -117,8 +116,8 @@ class _Search:
             )
         places = list(range(len(plan.trainset)))
         random.Random(plan.seed).shuffle(places)
-        held = round(HELD_OUT * len(places))
-        self.choosing, self.held_out = places[held:], places[:held]
+        held_out_count = round(HELD_OUT * len(places))
+        self.choosing, self.held_out = places[held_out_count:], places[:held_out_count]
 
     def run(self) -> None:
         """Search."""
@@ -126,68 +125,69 @@ class _Search:
             winner = self._round()
             if winner is None or winner.change is None:
                 return
-            self.left = [one for one in self.left if not winner.change.settles(one)]
+            self.left = [change for change in self.left if not winner.change.settles(change)]
             self.best = winner
 
     def _round(self) -> _Scored | None:
         """Return the best of the program with one more clause each, if it is confirmed."""
-        running = [_Scored(_with(self.best.program, one), one, parent=self.best) for one in self.left]
+        running = [_Scored(_with(self.best.program, change), change, parent=self.best) for change in self.left]
         self.tried += running
         size = self.plan.recipe.number("start", START)
         while True:
-            asked = self.choosing[:size]
-            self._score_all([self.best, *running], asked, f"{len(running)} clauses")
+            places = self.choosing[:size]
+            self._score_all([self.best, *running], places, f"{len(running)} clauses")
             last = size >= len(self.choosing)
-            running = self._ahead(running, asked, last=last)
+            running = self._ahead(running, places, last=last)
             if last or not running:
                 break
             size *= 2
-        for place, one in enumerate(running):
-            if self._confirm(one):
+        for place, candidate in enumerate(running):
+            if self._confirm(candidate):
                 for other in running[place + 1 :]:
                     other.note += ": dropped, another was kept"
-                return one
+                return candidate
         return None
 
-    def _ahead(self, running: Sequence[_Scored], asked: Sequence[int], *, last: bool) -> list[_Scored]:
+    def _ahead(self, running: Sequence[_Scored], places: Sequence[int], *, last: bool) -> list[_Scored]:
         """Return those that go on, best first: the better half, in the end those few that are worth confirming."""
         gains: list[tuple[Gain, _Scored]] = []
-        for one in running:
-            differences = self._differences(one, asked)
+        for candidate in running:
+            differences = self._differences(candidate, places)
             # One that has changed nothing so far may do so on more questions, and is better than one that did harm.
             gain = Gain.of(differences)
-            done = f"{100 * gain.value:+.1f}" if any(differences) else "changed nothing"
-            one.note = f"{done} on {len(differences)} questions"
-            gains.append((gain, one))
+            effect = f"{100 * gain.value:+.1f}" if any(differences) else "changed nothing"
+            candidate.note = f"{effect} on {len(differences)} questions"
+            gains.append((gain, candidate))
         gains.sort(key=lambda pair: (-pair[0].sure, -pair[0].value))
         few = self.plan.recipe.number("challengers", CHALLENGERS)
         ahead = gains[: few if last else max(few, math.ceil(len(gains) / 2))]
-        going_on = [one for gain, one in ahead if gain.value > 0 or not last]
-        for gain, one in gains:
-            if one not in going_on:
-                one.note += ": dropped, " + ("others gained more" if gain.value > 0 else "no gain")
+        going_on = [candidate for gain, candidate in ahead if gain.value > 0 or not last]
+        for gain, candidate in gains:
+            if candidate not in going_on:
+                candidate.note += ": dropped, " + ("others gained more" if gain.value > 0 else "no gain")
         return going_on
 
-    def _confirm(self, one: _Scored) -> bool:
+    def _confirm(self, candidate: _Scored) -> bool:
         """Return whether a program gains on the questions held out, too, and that clearly.
 
         They alone count: on the others the best of some twenty gains by chance.
         """
         everything = [*self.choosing, *self.held_out]
-        self._score_all([self.best, one], everything, f"confirming {one.change}")
-        held = Gain.of(self._differences(one, self.held_out))
-        confirmed = held.value > 0 and held.sure >= CONFIDENCE
-        one.note += f", {100 * held.value:+.1f} on {len(self.held_out)} held out: {'kept' if confirmed else 'dropped'}"
+        self._score_all([self.best, candidate], everything, f"confirming {candidate.change}")
+        gain = Gain.of(self._differences(candidate, self.held_out))
+        confirmed = gain.value > 0 and gain.sure >= CONFIDENCE
+        outcome = "kept" if confirmed else "dropped"
+        candidate.note += f", {100 * gain.value:+.1f} on {len(self.held_out)} held out: {outcome}"
         return confirmed
 
     def _score_all(self, running: Sequence[_Scored], places: Sequence[int], text: str) -> None:
         """Score programs on the questions on which they were not scored yet."""
-        lacking = [(one, place) for one in running for place in places if place not in one.scores]
+        lacking = [(candidate, place) for candidate in running for place in places if place not in candidate.scores]
         with bar(len(lacking), text) as step:
 
             def keep(scored: tuple[_Scored, int], result: tuple[float, Failure | None]) -> Failure | None:
-                one, place = scored
-                one.scores[place], failure = result
+                candidate, place = scored
+                candidate.scores[place], failure = result
                 step()
                 return failure
 
@@ -195,48 +195,48 @@ class _Search:
 
     def _score(self, scored: tuple[_Scored, int]) -> tuple[float, Failure | None]:
         """Return the score of a program on a question: 0 if it fails, as in every run, and why it failed."""
-        one, place = scored
+        candidate, place = scored
         question = self.plan.trainset[place]
         try:
-            return float(self.metric(question.to_example(), one.program(question=question.question))), None
+            return float(self.metric(question.to_example(), candidate.program(question=question.question))), None
         except AdapterParseError:  # no outage: a clause may make every reply unreadable
             return 0.0, None
         except Exception as error:
             return 0.0, Failure.of(error)
 
-    def _differences(self, one: _Scored, places: Sequence[int]) -> list[float]:
-        return [one.scores[place] - self.best.scores[place] for place in places]
+    def _differences(self, candidate: _Scored, places: Sequence[int]) -> list[float]:
+        return [candidate.scores[place] - self.best.scores[place] for place in places]
 
     @property
     def trials(self) -> list[Trial]:
         """What was tried, in order; kept is what the best program was made of."""
-        numbers = {id(one): number for number, one in enumerate(self.tried)}
+        numbers = {id(candidate): number for number, candidate in enumerate(self.tried)}
         trials = [
             Trial(
-                number=numbers[id(one)],
-                label=str(one.change) if one.change else "as it was",
-                parent=numbers[id(one.parent)] if one.parent else None,
-                predictor=one.change.predictor if one.change else None,
-                instructions=changed_instructions(one.program, self.tried[0].program),
-                demos=demo_counts(one.program),
-                score=mean(one.scores.values()),
-                n=len(one.scores),
-                note=one.note,
+                number=numbers[id(candidate)],
+                label=str(candidate.change) if candidate.change else "as it was",
+                parent=numbers[id(candidate.parent)] if candidate.parent else None,
+                predictor=candidate.change.predictor if candidate.change else None,
+                instructions=changed_instructions(candidate.program, self.tried[0].program),
+                demos=demo_counts(candidate.program),
+                score=mean(candidate.scores.values()),
+                n=len(candidate.scores),
+                note=candidate.note,
             )
-            for one in self.tried
+            for candidate in self.tried
         ]
         line = {trial.number for trial in lineage(trials, numbers[id(self.best)])}
         return [replace(trial, kept=trial.number in line) for trial in trials]
 
 
 def changes(program: dspy.Module, plan: Plan) -> Iterator[Change]:
-    """Yield what a search adds to a program (see `fitted`), but what stands there or the embedded engine disobeys."""
+    """Yield what a search adds to a program: what neither stands there nor the embedded engine disobeys."""
     engine = getattr(plan.lm, "engine", None)
     for name, predictor in program.named_predictors():
         if plan.recipe.predictors and name not in plan.recipe.predictors:
             continue
         signature = predictor.signature
-        for clause in fitted(candidates_for(signature), plan.trainset):
+        for clause in candidates_for(signature):
             if clause.text in signature.instructions:
                 continue
             if isinstance(engine, ExtractiveEngine) and engine.unheeded(signature.with_instructions(clause.text)):

@@ -70,8 +70,8 @@ def label_demos(program: dspy.Module, questions: Sequence[Question]) -> dict[str
             fields = predictor.signature.fields
             make = _maker(predictor.signature)
             for demo in make(question, shown) if make else ():
-                asked = {"question": question.question, **demo}
-                demos[name].append({field: asked[field] for field in fields if field in asked})
+                complete_demo = {"question": question.question, **demo}
+                demos[name].append({field: complete_demo[field] for field in fields if field in complete_demo})
     return demos
 
 
@@ -136,28 +136,28 @@ def _told_over_passages(question: Question, shown: Shown, *, spare: int) -> list
     return [{**demo, "answer": answer} for demo in _over_passages(question, shown, spare=spare) if answer]
 
 
-def _told(question: Question, held: Sequence[Held], passages: Sequence[Passage]) -> str:
+def _told(question: Question, citations: Sequence[Held], passages: Sequence[Passage]) -> str:
     """Return the reference long answer, or the passages' sentences if there is none.
 
     It is empty where these do not tell every answer: some stand in a title only.
     """
     if question.long_answers:
         return question.long_answers[0]
-    readings = [replace(reading, short_answers=(alias,), pid=str(number)) for reading, number, alias in held]
-    told = long_answer(readings, {str(number): passage for number, passage in enumerate(passages, 1)})
-    return told if all(exact_presence([alias], told) for _, _, alias in held) else ""
+    readings = [replace(reading, short_answers=(alias,), pid=str(number)) for reading, number, alias in citations]
+    answer = long_answer(readings, {str(number): passage for number, passage in enumerate(passages, 1)})
+    return answer if all(exact_presence([alias], answer) for _, _, alias in citations) else ""
 
 
 def _over_passages(question: Question, shown: Shown, *, spare: int) -> list[Demo]:
-    held = held_readings(question, shown.passages)
-    if not held:
+    citations = held_readings(question, shown.passages)
+    if not citations:
         return []
-    passages, held = cut(shown.passages, held, spare=spare, mixed_by=question.question)
-    return [{"passages": render_passages(passages), "interpretations": _rendered(held)}]
+    passages, citations = cut(shown.passages, citations, spare=spare, mixed_by=question.question)
+    return [{"passages": render_passages(passages), "interpretations": _rendered(citations)}]
 
 
-def _rendered(held: Sequence[Held]) -> list[Demo]:
-    return [{"question": reading.question, "answer": alias, "pid": str(number)} for reading, number, alias in held]
+def _rendered(citations: Sequence[Held]) -> list[Demo]:
+    return [{"question": reading.question, "answer": alias, "pid": str(number)} for reading, number, alias in citations]
 
 
 def _with_answer(question: Question, demos: Sequence[Demo]) -> list[Demo]:
@@ -167,12 +167,12 @@ def _with_answer(question: Question, demos: Sequence[Demo]) -> list[Demo]:
 @_demos_of(signatures.LocateAnswer)
 def _located_answers(question: Question, shown: Shown) -> list[Demo]:
     """Give the answer of the first passage that holds one, settled if the passages answer no other reading."""
-    held = held_readings(question, shown.passages)
-    if not held:
+    citations = held_readings(question, shown.passages)
+    if not citations:
         return []
-    passages, held = cut(shown.passages, held, spare=1)
-    _, number, alias = min(held, key=lambda reading: reading[1])
-    settled = "Yes" if len(held) == 1 else "No"
+    passages, citations = cut(shown.passages, citations, spare=1)
+    _, number, alias = min(citations, key=lambda reading: reading[1])
+    settled = "Yes" if len(citations) == 1 else "No"
     source = {"short_answer": alias, "source": str(number), "settled": settled}
     return [{"passages": render_passages(passages), **source}]
 
@@ -180,8 +180,8 @@ def _located_answers(question: Question, shown: Shown) -> list[Demo]:
 @_demos_of(signatures.InterpretPassage)
 def _interpreted_passages(question: Question, shown: Shown) -> list[Demo]:
     """Give for each reading the passage that answers it, and as many of the best that answer none, with null."""
-    held = held_readings(question, shown.retrieved)
-    answered = {number: (reading.question, alias) for reading, number, alias in reversed(held)}
+    citations = held_readings(question, shown.retrieved)
+    answered = {number: (reading.question, alias) for reading, number, alias in reversed(citations)}
     empty = [
         number
         for number, passage in enumerate(shown.retrieved, 1)
@@ -200,8 +200,8 @@ def _read_documents(question: Question, shown: Shown) -> list[Demo]:
     demos = []
     for _, number, alias in held_readings(question, shown.retrieved):
         passage = shown.retrieved[number - 1]
-        said = (one.text for one in sentences_by_shape(passage.text) if exact_presence([alias], one.text))
-        if sentence := next(said, ""):
+        answer_sentences = (one.text for one in sentences_by_shape(passage.text) if exact_presence([alias], one.text))
+        if sentence := next(answer_sentences, ""):
             demos.append({"passage": passage.render(), "short_answer": alias, "explanation": sentence})
     empty = first_empty(question, shown.retrieved)
     if demos and empty is not None:
@@ -243,19 +243,19 @@ def _grades(question: Question, shown: Shown) -> list[Demo]:
 @_demos_of(signatures.DraftSegment)
 def _drafts(question: Question, shown: Shown) -> list[Demo]:
     """Give a passage that answers, with the sentences of the long answer that say so, and one that does not."""
-    held = held_readings(question, shown.retrieved)
+    citations = held_readings(question, shown.retrieved)
     demos: list[Demo] = []
-    for number in sorted({number for _, number, _ in held}):
-        own = [(reading, alias) for reading, at, alias in held if at == number]
-        said = [
+    for number in sorted({number for _, number, _ in citations}):
+        answered = [(reading, alias) for reading, at, alias in citations if at == number]
+        segment = [
             sentence.text
-            for sentence in sentences_by_shape(_told(question, held, shown.retrieved))
-            if any(exact_presence(reading.short_answers, sentence.text) for reading, _ in own)
+            for sentence in sentences_by_shape(_told(question, citations, shown.retrieved))
+            if any(exact_presence(reading.short_answers, sentence.text) for reading, _ in answered)
         ]
-        if said:
-            readings = [{"question": reading.question, "answer": alias} for reading, alias in own]
+        if segment:
+            readings = [{"question": reading.question, "answer": alias} for reading, alias in answered]
             passage = shown.retrieved[number - 1].render()
-            demos.append({"passage": passage, "relevant": "Yes", "readings": readings, "segment": " ".join(said)})
+            demos.append({"passage": passage, "relevant": "Yes", "readings": readings, "segment": " ".join(segment)})
             break
     empty = first_empty(question, shown.retrieved)
     if empty is not None:
@@ -284,8 +284,8 @@ def _selected_questions(question: Question, shown: Shown) -> list[Demo]:
         next((number for number, one in enumerate(candidates, 1) if agree(one.answer, reading.short_answers)), None)
         for reading in question.readings
     )
-    kept = sorted({number for number in firsts if number is not None})
-    return [{"candidates": render_candidates(candidates), "kept": kept}]
+    numbers = sorted({number for number in firsts if number is not None})
+    return [{"candidates": render_candidates(candidates), "kept": numbers}]
 
 
 @_demos_of(signatures.VerifyFinding)
@@ -309,17 +309,17 @@ def _told_findings(question: Question, shown: Shown) -> list[Demo]:
     Otherwise a language model would learn to tell what no finding says.
     """
     findings: list[Finding] = []
-    held: list[Held] = []
+    citations: list[Held] = []
     for reading in question.readings:
         finding = next((one for one in shown.findings if _answers(one, reading)), None)
         if finding is None or finding in findings:
             return []
         findings.append(finding)
-        held.append((reading, len(findings), finding.answer))
-    lines = _lines(_told(question, held, [finding.passage for finding in findings]), findings)
+        citations.append((reading, len(findings), finding.answer))
+    lines = _lines(_told(question, citations, [finding.passage for finding in findings]), findings)
     if not all(lines):
         return []
-    readings = _rendered(held) if len(held) > 1 else []
+    readings = _rendered(citations) if len(citations) > 1 else []
     return [
         {
             "findings": [finding.render() for finding in findings],
@@ -333,8 +333,8 @@ def _lines(answer: str, findings: Sequence[Finding]) -> list[str]:
     """Return for each finding the sentences of a long answer that tell it and none before it."""
     lines: list[list[str]] = [[] for _ in findings]
     for sentence in sentences(answer):
-        told = (line for line, one in zip(lines, findings, strict=True) if holds(sentence.text, one.answer))
-        next(told, []).append(sentence.text)
+        matching_lines = (line for line, one in zip(lines, findings, strict=True) if holds(sentence.text, one.answer))
+        next(matching_lines, []).append(sentence.text)
     return [" ".join(line) for line in lines]
 
 

@@ -36,13 +36,13 @@ def reason_of(question: Question, kind: AmbiguityType | None) -> str:
     settled = list(dict.fromkeys(filter(None, (_settles(question.question, one) for one in question.readings))))
     if len(settled) < 2:
         return f"{lead}."
-    quoted = [f"“{one}”" for one in settled[:_MOST]]
+    quoted = [f"“{words}”" for words in settled[:_MOST]]
     return f"{lead}: {', '.join(quoted[:-1])} or {quoted[-1]}."
 
 
-def _settles(asked: str, reading: Reading) -> str:
+def _settles(question: str, reading: Reading) -> str:
     """Return the longest run of words that a reading adds to the question; empty if it adds none."""
-    before, after = _WORD.findall(asked), _WORD.findall(reading.question)
+    before, after = _WORD.findall(question), _WORD.findall(reading.question)
     matcher = difflib.SequenceMatcher(None, [word.lower() for word in before], [word.lower() for word in after], False)
     runs = [
         after[start:end]

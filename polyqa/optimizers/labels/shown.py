@@ -62,14 +62,14 @@ class Shown:
         """The short pieces of the passages that may answer."""
         return self._find("mark", self.retrieved)
 
-    def _find(self, method: str, *given: Any) -> Any:
+    def _find(self, method: str, *arguments: Any) -> Any:
         find = getattr(self._program, method, None)
-        return [] if find is None else find(self._question, *given)
+        return [] if find is None else find(self._question, *arguments)
 
 
-def as_passages(found: Any) -> list[Passage]:
+def as_passages(result: Any) -> list[Passage]:
     """Return what a program of a user's own retrieves, which may be texts, or DSPy's prediction of ``passages``."""
-    listed = found.passages if isinstance(found, dspy.Prediction) else found
+    listed = result.passages if isinstance(result, dspy.Prediction) else result
     return [
         one if isinstance(one, Passage) else Passage(pid=str(number), text=str(one))
         for number, one in enumerate(listed, 1)
@@ -79,19 +79,19 @@ def as_passages(found: Any) -> list[Passage]:
 def held_readings(question: Question, passages: Sequence[Passage]) -> list[Held]:
     """Return the readings that passages answer, with the passage's number and the alias that stands there."""
     texts = [passage.render() for passage in passages]
-    found = []
+    citations = []
     for reading in question.readings:
         places = [number for number, text in enumerate(texts, 1) if exact_presence(reading.short_answers, text)]
         if not places:
             continue
-        own = next((number for number in places if passages[number - 1].pid == reading.pid), places[0])
-        alias = next(one for one in reading.short_answers if exact_presence([one], texts[own - 1]))
-        found.append((reading, own, alias))
-    return found
+        place = next((number for number in places if passages[number - 1].pid == reading.pid), places[0])
+        alias = next(one for one in reading.short_answers if exact_presence([one], texts[place - 1]))
+        citations.append((reading, place, alias))
+    return citations
 
 
 def cut(
-    passages: Sequence[Passage], held: Sequence[Held], *, spare: int, mixed_by: str = ""
+    passages: Sequence[Passage], citations: Sequence[Held], *, spare: int, mixed_by: str = ""
 ) -> tuple[list[Passage], list[Held]]:
     """Return the passages that the readings cite and a few others, and the readings with the new numbers.
 
@@ -106,14 +106,14 @@ def cut(
         Passages come in an order that is drawn by this text; in their own if it is empty. Best first, what no
         reading cites stands last nearly always, and a model learns that the last passage never counts.
     """
-    cited = {number for _, number, _ in held}
-    others = [number for number in range(1, len(passages) + 1) if number not in cited][:spare]
-    kept = sorted([*cited, *others])
+    cited = {number for _, number, _ in citations}
+    uncited = [number for number in range(1, len(passages) + 1) if number not in cited][:spare]
+    numbers = sorted([*cited, *uncited])
     if mixed_by:
-        random.Random(mixed_by).shuffle(kept)
+        random.Random(mixed_by).shuffle(numbers)
     return (
-        [passages[number - 1] for number in kept],
-        [(reading, kept.index(number) + 1, alias) for reading, number, alias in held],
+        [passages[number - 1] for number in numbers],
+        [(reading, numbers.index(number) + 1, alias) for reading, number, alias in citations],
     )
 
 

@@ -25,15 +25,6 @@ def refused(path: Path, split: str | None = None) -> str:
     return message.removeprefix(str(path))
 
 
-@pytest.mark.parametrize(
-    "data",
-    [[ONE, TWO], {"a": ONE, "b": TWO}, {"dev": [ONE, TWO]}, {"dev": {"a": ONE, "b": TWO}}],
-    ids=["list", "object", "split of a list", "split of an object"],
-)
-def test_shapes_of_json(write: Write, data: Any) -> None:
-    assert asked(write(data)) == ["who built it", "who broke it"]
-
-
 @pytest.mark.parametrize("name", ["q.jsonl", "q.ndjson", "q.JSONL"])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n  \n", "\r"])
 def test_lines(write: Write, name: str, end: str) -> None:

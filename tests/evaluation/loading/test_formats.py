@@ -24,13 +24,6 @@ RECORDS: dict[str, dict[str, Any]] = {
     "triviaqa": {"question_id": "t", "question": "Who?", "answer": {"value": "Gil", "aliases": ["Gil"]}},
     "squad": {"question": "Who?", "context": "Gil.", "answers": {"text": ["Gil", "Gil"], "answer_start": [0, 0]}},
     "kilt": {"input": "Who?", "output": [{"answer": "Gil", "provenance": []}, {"provenance": []}]},
-    "multispanqa": {"question": ["Who", "?"], "context": ["Gil", "won", "."], "label": ["B", "O", "O"]},
-    "natural-questions": {
-        "example_id": 5,
-        "question_text": "Who?",
-        "document_text": "<P> Gil won </P>",
-        "annotations": [{"short_answers": [{"start_token": 1, "end_token": 2}], "yes_no_answer": "NONE"}],
-    },
     "ramdocs": {
         "question": "Who?",
         "documents": [
@@ -150,18 +143,12 @@ def test_an_answer_may_be_yes_or_a_figure_beside_lists() -> None:
     assert [one.answers for one in found] == [[("Eve",)], [("Ada",)], [("1", "2", "x")], [("yes",)]]
 
 
-@pytest.mark.parametrize("tokens", [[3], [{"word": "Gil"}]])
-def test_tokens_that_are_no_texts_are_told(tokens: list[Any]) -> None:
-    record = {**RECORDS["natural-questions"], "document_text": tokens}
-    assert "record 1: no natural-questions record: document_text[0]: " in told(questions_from_records, [record])
-
-
 @pytest.mark.parametrize(
     ("records", "format", "message"),
     [
         # of another format than the first
         ([RECORDS["nq-open"], RECORDS["multi-answer"]], None, "record 2: no plain record: answers[0]: "),
-        ([RECORDS["asqa"]], "quads", "there is no format 'quads'; there are asqa, natural-questions, ambignq"),
+        ([RECORDS["asqa"]], "quads", "there is no format 'quads'; there are asqa, ambignq"),
         (
             [{"question": "Who?", "context": "Gil.", "answers": []}],
             None,

@@ -72,38 +72,11 @@ PUBLIC: dict[str, tuple[str, str, str, list[tuple[str, str, list[tuple[str, ...]
         "read as questions with an answer: 1 question, 2.0 aliases each",
         [("42", "Who?", [("Earl Rowan", "Rowan é")])],
     ),
-    "Natural Questions, simplified": (
-        "v1.0-simplified.jsonl.gz",
-        '{"example_id": 797803103760793766, "question_text": "who built it", "document_text": "<P> The castle was '
-        'built by Earl Rowan in 1432 . </P>", "annotations": [{"short_answers": [{"start_token": 6, "end_token": 8}], '
-        '"yes_no_answer": "NONE"}]}\n'
-        '{"example_id": 2, "question_text": "is it old", "document_tokens": [{"token": "a", "html_token": false}], '
-        '"annotations": [{"short_answers": [], "yes_no_answer": "YES"}]}\n',
-        "read as Natural Questions: 2 questions, 1.0 aliases each",
-        [("797803103760793766", "who built it", [("Earl Rowan",)]), ("2", "is it old", [("yes",)])],
-    ),
-    "Natural Questions, of the hub": (
-        "nq.jsonl",
-        '{"id": "3", "question": {"text": "who built it", "tokens": ["who"]}, '
-        '"document": {"title": "Castle", "tokens": {"token": ["x"], "is_html": [false]}}, '
-        '"annotations": {"id": ["1", "2"], "yes_no_answer": [-1, -1], "short_answers": ['
-        '{"start_token": [1], "end_token": [2], "text": ["Earl Rowan"]}, '
-        '{"start_token": [], "end_token": [], "text": []}]}}\n',
-        "read as Natural Questions: 1 question, 1.0 aliases each",
-        [("3", "who built it", [("Earl Rowan",)])],
-    ),
     "KILT": (
         "nq-dev-kilt.jsonl",
         '{"id": "k", "input": "who?", "output": [{"answer": "Rowan"}, {"provenance": []}, {"answer": "Earl Rowan"}]}\n',
         "read as questions with an answer: 1 question, 2.0 aliases each",
         [("k", "who?", [("Rowan", "Earl Rowan")])],
-    ),
-    "MultiSpanQA": (
-        "valid.json",
-        '{"data": [{"id": "m", "question": ["Who", "built", "it", "?"], "context": ["Earl", "Rowan", ",", "Ada", '
-        '"Mills", "(", "both", ")"], "label": ["B", "I", "O", "B", "I", "O", "O", "O"], "num_span": 2}]}',
-        "read as MultiSpanQA: 1 question, 2.0 readings each",
-        [("m", "Who built it?", [("Earl Rowan",), ("Ada Mills",)])],
     ),
     "WebQuestions": (
         "wq.jsonl",
