@@ -1,9 +1,14 @@
+import json
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import dspy
+import killed_compiles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -158,3 +163,20 @@ def test_a_folder_of_another_compilation_is_refused(
     ):
         with pytest.raises(polyqa.PolyqaError, match=f"of another compilation: {told}"):
             compiled(program, FEW, **{**few, **change})
+
+
+@pytest.mark.slow
+def test_a_killed_compilation_goes_on_and_ends_alike(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, killed_compiles.__file__, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stderr[-2_000:]
+    whole, *killed, last = json.loads(done.stdout)
+    assert [run["calls"] for run in killed] == [9, 7]
+    assert last["program"] == whole["program"]
+    # Two were under way when the kill came.
+    assert whole["calls"] <= sum(run["calls"] for run in (*killed, last)) <= whole["calls"] + 2 * len(killed)
