@@ -1,5 +1,7 @@
 """What stands in the marked parts of the documents, each from its source."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -28,6 +30,8 @@ from .results import HOME, Change, read_measured, read_results
 
 _QUALITY = ("disambig_f1", "rouge_l", "str_em", "mrecall@5", "g_precision", "g_recall")
 _CONFLICTS = ("strict_exact_match", "wrong_told", "conflicts_shown", "noise_cited")  # of sets with wrong documents
+_FEW = 2  # commands: options of more are shown once
+_LONG_NAME = re.compile(r"--[\w-]+")
 _AMOUNTS = ("readings", "length", "calls", "input_tokens", "output_tokens")
 
 
@@ -97,11 +101,23 @@ def columns() -> str:
 
 
 def commands() -> str:
-    """Return every command with its options, as ``--help`` tells them."""
+    """Return every command with its options, as ``--help`` tells them; last, once, those of several commands."""
     command = typer.main.get_command(app)
     for one in _every(command):
         one.short_help = one.get_short_help_str(limit=200)  # the default of 45 cuts most of them
-    return get_docs_for_click(obj=command, ctx=typer.Context(command), indent=1, name="polyqa").strip()
+    lines = get_docs_for_click(obj=command, ctx=typer.Context(command), indent=1, name="polyqa").strip().splitlines()
+    counts = Counter(line for line in lines if line.startswith("* `-"))
+    shared = [line for line, count in counts.items() if count > _FEW]
+    made, names = list[str](), list[str]()
+    for line in [*lines, ""]:
+        if line in shared:
+            names += _LONG_NAME.findall(line)[:1]
+            continue
+        if not line and names:  # the list of a command's options ends
+            made.append(f"* [As in other commands](#options-of-several-commands): `{'`, `'.join(names)}`")
+            names.clear()
+        made.append(line)
+    return "\n".join([*made, "## Options of several commands", "", *shared])
 
 
 def _every(command: Any) -> Iterator[Any]:

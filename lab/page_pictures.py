@@ -41,7 +41,7 @@ def main() -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
         raise PolyqaError("The pictures are taken with Chromium: install it so that `chromium` runs.")
-    with polyqa_server("--index", "homonyms", "--program", PROGRAM) as (base, _), sync_playwright() as playwright:
+    with polyqa_server("--index", "homonyms", "--program", PROGRAM) as base, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         for scheme in SCHEMES:
             take_picture(base, browser, scheme)

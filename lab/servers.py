@@ -1,21 +1,15 @@
 """Servers that are measured or attacked."""
 
-import asyncio
 import hashlib
 import json
-import os
 import re
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import IO, Any
-
-import httpx
+from typing import Any
 
 from polyqa.base.errors import PolyqaError
 
@@ -104,70 +98,16 @@ def _text_of(content: Any) -> str:
 
 
 @contextmanager
-def polyqa_server(
-    *words: str,
-    api_base: str | None = None,
-    environment: Mapping[str, str] | None = None,
-    log: IO[bytes] | None = None,
-    before: Callable[[], None] | None = None,
-) -> Iterator[tuple[str, int]]:
-    """Run ``polyqa serve`` on a free port for the block; yield its address and its process number.
-
-    Parameters
-    ----------
-    words
-        More of its command line.
-    api_base
-        Of a language model's server; without one the embedded engine answers.
-    environment
-        More variables.
-    log
-        Takes its standard error.
-    before
-        Is called in the process before it becomes the server.
-    """
+def polyqa_server(*words: str) -> Iterator[str]:
+    """Run ``polyqa serve`` with these words on a free port for the block; yield its address."""
     command = [sys.executable, "-m", "polyqa", "serve", "--port", "0", *words]
-    command += ["--lm", "openai/prepared", "--api-base", api_base] if api_base else []
-    variables = {**os.environ, "OPENAI_API_KEY": "none", **(environment or {})}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=log, env=variables, text=True, preexec_fn=before
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             said = re.search(r"http://[\d.:]+\d", process.stdout.readline())
             if said is None:
                 raise PolyqaError("The server did not start; run `polyqa serve` to see why.")
-            yield said[0], process.pid
+            yield said[0]
         finally:
             process.terminate()
             process.communicate()  # what it still says would fill the pipe otherwise
-
-
-def status_of(process: int) -> dict[str, int]:
-    """Return the numbers in a process's status, such as ``VmRSS`` in kB and ``Threads``."""
-    found = re.findall(r"^(\w+):\s+(\d+)(?: kB)?$", Path(f"/proc/{process}/status").read_text(), re.MULTILINE)
-    return {name: int(value) for name, value in found}
-
-
-async def crowd(base: str, questions: Iterable[str], clients: int) -> Counter[int]:
-    """Have clients ask questions, each the next one when its last is answered, and again after a 429.
-
-    Returns how often each status came.
-    """
-    statuses: Counter[int] = Counter()
-    left = iter(questions)
-    limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
-
-    async def ask(client: httpx.AsyncClient) -> None:
-        for question in left:
-            status = 429
-            while status == 429:
-                response = await client.post("/ask", json={"question": question})
-                status = response.status_code
-                statuses[status] += 1
-                if status == 429:
-                    await asyncio.sleep(float(response.headers["retry-after"]))
-
-    async with httpx.AsyncClient(base_url=base, timeout=600, limits=limits) as client:
-        await asyncio.gather(*(ask(client) for _ in range(clients)))
-    return statuses

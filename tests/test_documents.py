@@ -47,7 +47,6 @@ NOT_RUN = {
     "docs/how-to/language-models.md": "asks language models that cost money",
     "docs/how-to/serve.md": "asks a running server",
     "docs/how-to/traces.md": "sends traces to a running server",
-    "docs/how-to/training-sets.md": "needs a corpus of hundreds of passages, and minutes",
     "docs/reference/scale.md": "needs a cluster and a large index",
 }
 """Pages whose snippets need what no test has; all others are run."""

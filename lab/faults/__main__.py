@@ -2,10 +2,10 @@
 
 import typer
 
-from . import damage, documents, injections, kills, lm, outages, updates
+from . import damage, documents, injections, kills, lm
 
 app = typer.Typer(help="Attack polyqa, and see what holds.", no_args_is_help=True, pretty_exceptions_enable=False)
-for module in (damage, documents, kills, lm, outages, updates, injections):
+for module in (damage, documents, kills, lm, injections):
     app.command(module.__name__.rpartition(".")[2])(module.command)
 
 if __name__ == "__main__":

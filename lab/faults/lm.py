@@ -80,10 +80,6 @@ class FaultyServer:
         How it fails; ``None`` if it does not.
     prompt
         The `prompt_key` of the prompt that fails, whenever it comes; ``None`` for all prompts.
-    spared
-        How many requests are answered before it fails.
-    answered
-        How many requests were answered.
     over
         Set when nobody waits any more for a reply that hangs.
     replies
@@ -93,15 +89,13 @@ class FaultyServer:
     base: str = ""
     failure: Failure | None = None
     prompt: str | None = None
-    spared: int = 0
-    answered: int = 0
     over: threading.Event = field(default_factory=threading.Event)
     replies: dict[str, str] = field(default_factory=dict)
 
     @contextmanager
-    def failing(self, failure: Failure, prompt: str | None = None, *, after: int = 0) -> Iterator[None]:
-        """Fail in the block, after so many requests."""
-        self.failure, self.prompt, self.spared, self.over = failure, prompt, after, threading.Event()
+    def failing(self, failure: Failure, prompt: str | None = None) -> Iterator[None]:
+        """Fail in the block."""
+        self.failure, self.prompt, self.over = failure, prompt, threading.Event()
         try:
             yield
         finally:
@@ -112,9 +106,7 @@ class FaultyServer:
         """Reply to a request, or fail."""
         failure, over, key = self.failure, self.over, prompt_key(body["messages"])
         other = self.prompt is not None and key != self.prompt
-        if failure is None or other or self.spared > 0:
-            self.spared -= 1
-            self.answered += 1
+        if failure is None or other:
             self.replies[key] = self.replies.get(key) or engine_reply(body)
             failure = Failure("", _reply(self.replies[key]))
         with suppress(OSError):  # who asked may have given up

@@ -73,12 +73,6 @@ def made_subjects(folder: Path) -> Mapping[str, Subject]:
     }
 
 
-def made_index(folder: Path) -> Path:
-    """Make a small index, and load what forks share; nothing is searched here."""
-    _make(folder, make_indexes)
-    return folder / "index"
-
-
 def write_questions(base: Path) -> None:
     """Write questions that are asked, and some to train and to choose with."""
     to_ask = [{"id": str(number), "question": question} for number, question in enumerate(_ASKED)]

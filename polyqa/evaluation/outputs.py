@@ -13,6 +13,7 @@ from polyqa.base.rows import Shape, as_id, excerpt, folded, problem, read_rows
 from polyqa.base.values import Interpretation, Passage, Sources
 from polyqa.base.work import AT_ONCE, Failure
 from polyqa.metrics.gold import Question
+from polyqa.metrics.text import normalize_answer
 from polyqa.replies import parse_interpretations
 
 from .loading.fields import IDS
@@ -91,7 +92,14 @@ def _output(record: Row) -> tuple[str, Output | None]:
     passages, universe = (
         _passages(row.get(name), name) for name in ("passages" if "passages" in row else "docs", "universe")
     )
-    return own, replace(output, passages=passages, universe=universe, sources=_sources(row.get("sources")))
+    asked = row.get("question")
+    return own, replace(
+        output,
+        passages=passages,
+        universe=universe,
+        sources=_sources(row.get("sources")),
+        question=asked if isinstance(asked, str) else "",
+    )
 
 
 def _answer(given: Any) -> Output:
@@ -159,7 +167,8 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
     Raises
     ------
     PolyqaError
-        If an output belongs to none of the questions, or the judge fails on the first outputs, one and all.
+        If an output belongs to none of the questions or names another one, or the judge fails on the first outputs, one
+        and all.
     """
     strange = sorted(outputs.keys() - {question.id for question in questions})
     if strange:
@@ -167,6 +176,14 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
             f"{len(strange)} of {len(outputs)} outputs have ids that no question has, such as {strange[0]!r}; "
             f"the questions have ids such as {questions[0].id!r}. Name the questions that were answered."
         )
+    for question in questions:
+        asked = outputs[question.id].question if question.id in outputs else ""
+        # The id may be the number of a line, and the questions be in another order.
+        if asked and normalize_answer(asked) != normalize_answer(question.question):
+            raise PolyqaError(
+                f"The output of {question.id!r} answers {asked!r:.99}, but that question is {question.question!r:.99}. "
+                "Name the questions that were answered; if only words differ, leave `question` out of the outputs."
+            )
     short = all(output.answer is None for output in outputs.values())
     given = [_given(outputs.get(question.id), short) for question in questions]
     unscored = _unscored(outputs.values())

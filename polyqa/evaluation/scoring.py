@@ -31,7 +31,7 @@ class Output:
     """What a system gave for one question; ``answer`` is ``None`` for systems of short answers only.
 
     ``universe`` are all passages that it retrieved, where it gives fewer, or shorter ones, with its answer; ``sources``
-    say for each interpretation which passages back it.
+    say for each interpretation which passages back it; ``question`` is what was asked, where a file of outputs says so.
     """
 
     answer: str | None
@@ -39,6 +39,7 @@ class Output:
     passages: Sequence[Passage] = field(default_factory=tuple)
     universe: Sequence[Passage] = field(default_factory=tuple)
     sources: Sequence[Sources] = field(default_factory=tuple)
+    question: str = ""
 
 
 class JudgeError(PolyqaError):

@@ -1,9 +1,6 @@
 import os
-import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +9,7 @@ import pytest
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
-from polyqa.colbert_index import ColBERTIndex, IndexFaultError, IndexSettings, build_index, check_index, compressing
+from polyqa.colbert_index import ColBERTIndex, IndexSettings, build_index, check_index, compressing
 from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
 from polyqa.colbert_index.compressing import sampled
 from polyqa.colbert_index.engine import encode_documents
@@ -213,46 +210,6 @@ def test_a_faulty_corpus_leaves_no_trace(tmp_path: Path) -> None:
     with pytest.raises(PolyqaError, match="an id is a text or a number"):
         build_index(["fine", {"id": ["x"], "text": "fine"}], tmp_path / "x", progress=False)
     assert list(tmp_path.iterdir()) == []
-
-
-_BUILD = """
-import sys
-from polyqa.colbert_index import build_index
-build_index(sys.argv[1], sys.argv[2], overwrite=True, progress=False)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("before", ["nothing", "an index"])
-def test_a_killed_build_leaves_the_place_as_it_was(
-    index: ColBERTIndex, passages: list[Passage], tmp_path: Path, before: str
-) -> None:
-    target = tmp_path / "victim"
-    if before == "an index":
-        shutil.copytree(index.path, target)
-    corpus = tmp_path / "corpus.tsv"
-    corpus.write_text("".join(f"{n}\tMarmot number {n} whistles.\n" for n in range(400)), encoding="utf-8")
-    command = [sys.executable, "-c", _BUILD, str(corpus), str(target)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            while not list(tmp_path.glob(".victim.building-*")):
-                assert process.poll() is None, "the build ended before it could be killed"
-                time.sleep(0.002)
-        finally:
-            process.kill()
-    assert process.returncode == -signal.SIGKILL
-    assert leftovers(tmp_path) == [f".victim.building-{process.pid}"]
-
-    if before == "nothing":
-        assert not target.exists()
-        with pytest.raises(IndexFaultError, match="There is no index at"):
-            ColBERTIndex(target)
-    else:
-        assert check_index(target).search_many(QUERIES) == index.search_many(QUERIES)
-
-    built = build_index(passages, target, overwrite=before == "an index", progress=False)
-    assert leftovers(tmp_path) == []
-    assert check_index(target).fingerprint == built.fingerprint == index.fingerprint
 
 
 _TRACED_BUILD = """

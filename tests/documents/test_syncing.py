@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from whole_index import problem_of
 
-from lab.faults.updates import problem_of
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, IndexSettings, build_index, check_index

@@ -172,6 +172,17 @@ def test_unknown_ids_are_refused(scorer: Scorer) -> None:
         score_outputs({"q1": Output(""), "x1": Output("")}, questions(2), scorer)
 
 
+def test_answers_to_other_questions_of_the_same_ids_are_refused(scorer: Scorer, tmp_path: Path) -> None:
+    """As where lines were numbered, and the questions come in another order."""
+    asked = questions(2)
+    lines = [{"id": f"q{at}", "question": asked[1 - at].question, "answer": "blue"} for at in range(2)]
+    told = r"'q0' answers 'What colour is q1\?', but that question is 'What colour is q0"
+    with pytest.raises(PolyqaError, match=told):
+        score_outputs(read(tmp_path, lines), asked, scorer)
+    lines = [{"id": one.id, "question": f" {one.question.lower()}", "answer": "blue"} for one in asked]
+    assert len(score_outputs(read(tmp_path, lines), asked, scorer)) == 2
+
+
 def test_a_missing_answer_counts_as_a_failed_one(scorer: Scorer) -> None:
     text = "In sense 0 the colour of q0 and of q2 is blue, in sense 1 their colour is green."
     given = Output("It may be blue or green.", BLUE, (Passage(pid="p", text=text),))

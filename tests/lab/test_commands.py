@@ -36,9 +36,8 @@ def stored(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text())
 
 
-@pytest.mark.parametrize("name", ["load", "training.train_writer"])
-def test_help(name: str, run: Run) -> None:
-    assert "--help" in run(name, "--help")
+def test_help(run: Run) -> None:
+    assert "--help" in run("training.train_writer", "--help")
 
 
 def test_readings_of_runs_are_counted_and_compared(run: Run, tmp_path: Path) -> None:

@@ -1,11 +1,8 @@
 import copy
 import json
-import multiprocessing
 import os
 import pickle
 import shutil
-import signal
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,11 +15,10 @@ from harness import fields, ledger_rows, scripted
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, remove_passages
-from polyqa.extractive import embedded_lm
 from polyqa.models import Encoder, Reader
 from polyqa.questions import Generation, QuestionDatabase, build_questions, generate_questions, questions_path
 from polyqa.questions import database as database_module
-from polyqa.questions.build import chosen_passages, journal_path
+from polyqa.questions.build import chosen_passages
 from polyqa.questions.database import MANIFEST
 
 
@@ -144,45 +140,6 @@ def test_what_is_damaged_is_named(
     assert "\n" not in str(caught.value)
 
 
-def slowly_built(index: Path, out: Path, counted: Path) -> None:
-    def step() -> None:
-        with counted.open("ab", buffering=0) as file:
-            file.write(b".")
-        time.sleep(0.2)
-
-    generate = partial(generate_questions, lm=embedded_lm(), reader=Reader(), threads=1)
-    build_questions(ColBERTIndex(index), generate, encoder=Encoder(), out=out, step=step)
-
-
-def test_a_build_is_killed_and_goes_on(
-    corpus_index: ColBERTIndex, lm: dspy.LM, reader: Reader, encoder: Encoder, generation: Generation, tmp_path: Path
-) -> None:
-    out, counted = tmp_path / "questions", tmp_path / "counted"
-    # A fork of a process with threads may hang on a lock that one of them holds.
-    child = multiprocessing.get_context("spawn").Process(target=slowly_built, args=(corpus_index.path, out, counted))
-    child.start()
-    journal = journal_path(out)
-    deadline = time.monotonic() + 300
-    while (len(counted.read_bytes()) if counted.exists() else 0) < 4:
-        assert child.is_alive()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-    child.kill()
-    child.join()
-    assert child.exitcode == -signal.SIGKILL
-    assert not out.exists(), "a half-made database"
-    assert 4 <= len(ledger_rows(journal)) < 12
-    counted.unlink()
-    steps: list[int] = []
-    generate = partial(generate_questions, lm=lm, reader=reader, threads=2)
-    database = build_questions(corpus_index, generate, encoder=encoder, out=out, step=lambda: steps.append(1))
-    assert len(steps) == 12
-    assert content(out) == [(one.question, one.answers, one.pids) for one in generation.questions]
-    assert database.manifest.counts == generation.counts
-    assert not journal.exists()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".questions.lock", "questions"]
-
-
 def test_a_database_is_not_replaced_unasked(
     corpus_index: ColBERTIndex, copy_database: Path, encoder: Encoder, generation: Generation, tmp_path: Path
 ) -> None:
@@ -262,8 +219,10 @@ def test_an_index_that_changes_while_questions_are_built_costs_only_its_new_pass
         build_questions(index, generate, encoder=encoder, step=lambda: changes and changes.pop()())
     now = ColBERTIndex(index.path)
     read: list[str] = []
+    journals: list[Path] = []
 
     def watched(passages: Sequence[Passage], *, journal: Path, step: Callable[[], None]) -> Generation:
+        journals.append(journal)
         read.extend(ledger_rows(journal))
         return generate(passages, journal=journal, step=step)
 
@@ -271,3 +230,4 @@ def test_an_index_that_changes_while_questions_are_built_costs_only_its_new_pass
     assert read == [passage.pid for passage in corpus[:3]]
     assert built.manifest.index == now.fingerprint
     assert built.manifest.counts.passages == 4
+    assert not journals[0].exists(), "it goes when all is done"

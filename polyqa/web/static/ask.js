@@ -155,11 +155,16 @@ export class AskView {
   }
 
   fit() {
-    this.question.style.height = "auto";
-    this.question.style.height = `${this.question.scrollHeight + 2}px`;
+    this.grow();
     byId("question-error").textContent = "";
     this.question.removeAttribute("aria-invalid");
     byId("linked").hidden = true;
+  }
+
+  /** Makes the field as high as its text; a field that is hidden has no height yet. */
+  grow() {
+    this.question.style.height = "auto";
+    this.question.style.height = `${this.question.scrollHeight + 2}px`;
   }
 
   /** Fills the form from a link. Nothing is asked: a link must not spend anybody's tokens by being opened. */
@@ -189,6 +194,7 @@ export class AskView {
   fold(folded) {
     this.form.hidden = folded;
     document.body.classList.toggle("folded", folded);
+    if (!folded) this.grow();
   }
 
   edit() {

@@ -1,12 +1,6 @@
 import io
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -360,36 +354,6 @@ def test_it_runs_where_an_event_loop_runs(answer: Answer) -> None:
         return answer(QUESTIONS[:2])
 
     assert len(asyncio.run(notebook())) == 2
-
-
-_COMMAND = [sys.executable, "-m", "polyqa", "answer", "q.txt", "--out", "a.jsonl", "--program", "rac", "--yes"]
-
-
-@pytest.mark.slow
-def test_a_killed_command_goes_on_and_asks_again_only_what_was_in_flight(tmp_path: Path) -> None:
-    many = [f"{QUESTIONS[n % 3]} ({n})" for n in range(30)]
-    (tmp_path / "q.txt").write_text("\n".join(many))
-    with serve(embedded_engine(), latency=0.2) as server:
-        command = [*_COMMAND, "--lm", "openai/m", "--api-base", server.base, "--at-once", "3"]
-        environment = {**os.environ, "DSPY_CACHEDIR": str(tmp_path / "cache")}
-        process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
-        end = time.monotonic() + 120
-        while len(server.requests) < 12:
-            assert time.monotonic() < end
-            time.sleep(0.02)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        there = (tmp_path / "a.jsonl").read_bytes().splitlines()
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "30 answers" in done.stderr
-    lines = (tmp_path / "a.jsonl").read_bytes().splitlines()
-    assert [json.loads(line)["id"] for line in lines] == [str(n) for n in range(1, 31)]
-    assert 1 <= len(there) < 30
-    assert set(there) <= set(lines)
-    asked = Counter(json.dumps(one["messages"]) for one in server.requests)
-    assert len(asked) == 30
-    assert 30 <= len(server.requests) <= 30 + 3
 
 
 def test_the_limit_learns_what_a_question_takes() -> None:

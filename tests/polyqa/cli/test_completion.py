@@ -60,23 +60,6 @@ def test_names_of_indexes_are_those_of_the_home(tmp_path: Path, monkeypatch: pyt
     assert completion.indexes("") == ["new", "old"]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_gets_a_script_and_installs_it(shell: str, tmp_path: Path) -> None:
-    surroundings = {**os.environ, "HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    script = (
-        "import contextlib, sys\n"
-        "from polyqa.cli.app import main\n"
-        "for option in ('--show-completion', '--install-completion'):\n"
-        f"    sys.argv = ['polyqa', option, {shell!r}]\n"
-        "    with contextlib.suppress(SystemExit): main()\n"
-    )
-    command = [sys.executable, "-c", script]
-    out = subprocess.run(command, capture_output=True, text=True, env=surroundings, check=True).stdout
-    assert "_POLYQA_COMPLETE" in out
-    assert f"{shell} completion installed in" in out
-    assert any("_POLYQA_COMPLETE" in path.read_text() for path in tmp_path.rglob("*polyqa*") if path.is_file())
-
-
 def test_lists_that_are_written_down_are_those_of_the_commands(refused: Callable[..., str]) -> None:
     assert set(completion.FORMAT_NAMES) == set(FORMATS)
     told = refused("index", "search", "homonyms", "Rome", "--retriever", "oracle")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from command_line import Printed
-from harness import table_rows, two_runs
+from harness import two_runs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,11 +85,6 @@ def test_a_comparison_is_shown_in_parts_that_fit(narrow: Printed, runs: list[Pat
     assert lines[:2] == [f"A: {NAMES[0]}", f"B: {NAMES[1]}"]
     assert "B is better in DR: 42.5 → 72.5, +30.0 [+30.0, +30.0]" in " ".join(lines)
     assert re.search(r"^DR +10 +42.5 +72.5 +\+30.0 \[\+30.0, \+30.0\] +0.002 +10 / 0 / 0 *$", out, re.M), "in one part"
-
-
-def test_elsewhere_than_on_a_terminal_tables_are_markdown(printed: Printed, runs: list[Path]) -> None:
-    (table,) = table_rows(printed("table", *runs))
-    assert [row[0] for row in table[2:]] == list(NAMES)
 
 
 @pytest.mark.parametrize("words", [["index", "search", "homonyms", "Titanic"], ["index", "info", "homonyms"]])

@@ -42,14 +42,6 @@ def test_the_command_opens_a_copy_in_jupyter_lab(
         assert "pip install 'polyqa[lessons]'" in out
 
 
-def test_a_changed_copy_is_opened_as_it_is(tmp_path: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polyqa.base.extras.find_spec", lambda _: None)
-    copy = tmp_path / lesson(1).path.name
-    copy.write_text("mine")
-    printed("lesson", "1", "--out", tmp_path)
-    assert copy.read_text() == "mine"
-
-
 def test_a_full_disk_leaves_no_part_of_a_lesson(
     tmp_path: Path, refused: Refused, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,6 @@ import pytest
 from command_line import Printed, Refused
 from openai_server import serve
 
-from polyqa.evaluation.runs import PREDICTIONS, SETTINGS, SUMMARY
 from polyqa.extractive import ExtractiveEngine
 
 ASK = ("ask", "When did Titanic come out?", "--program", "rac", "--json")
@@ -34,25 +33,6 @@ def test_ask_is_recorded_and_replayed_offline(printed: Printed, refused: Refused
     assert "no reply of openai/m" in said
     assert "'Who wrote Solaris?'" in said
     assert f"--record {path}" in said
-
-
-def test_a_run_is_recorded_and_scores_the_same_offline(
-    printed: Printed, small: dict[str, Path], tmp_path: Path
-) -> None:
-    path = tmp_path / "replies.jsonl.gz"
-    words = ("evaluate", "--program", "rac", "--questions", small["dev"], "--judge", "none", "--runs", tmp_path)
-    with serve(ExtractiveEngine()) as server:
-        printed(*words, "--name", "real", "--lm", f"openai/m@{server.base}", "--record", path)
-    printed(*words, "--name", "replayed", "--lm", f"recorded/{path}")
-    real, replayed = (
-        [_without_time(json.loads(line)) for line in (tmp_path / name / PREDICTIONS).read_text().splitlines()]
-        for name in ("real", "replayed")
-    )
-    assert real == replayed
-    first, second = (json.loads((tmp_path / name / SETTINGS).read_text()) for name in ("real", "replayed"))
-    assert second["lm_settings"].pop("replays") == path.name
-    assert first == second
-    assert (tmp_path / "real" / SUMMARY).exists()
 
 
 def _without_time(result: dict[str, Any]) -> dict[str, Any]:

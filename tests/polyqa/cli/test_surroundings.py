@@ -192,34 +192,6 @@ def test_two_compile_at_once_into_different_folders(small: dict[str, Path], tmp_
     assert read_artifact(tmp_path / "one").state == read_artifact(tmp_path / "other").state
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["answer", "evaluate", "compile"])
-def test_of_two_who_write_one_place_one_is_refused_or_finds_all_done(
-    what: str, small: dict[str, Path], tmp_path: Path
-) -> None:
-    asked = [{"id": str(number), "question": QUESTION} for number in range(3)]
-    (tmp_path / "asked.jsonl").write_text("\n".join(map(json.dumps, asked)) + "\n", encoding="utf-8")
-    files = ("--train", small["train"], "--dev", small["dev"])
-    words, made = {
-        "answer": (("asked.jsonl", "--out", "out.jsonl", "--yes"), "out.jsonl"),
-        "evaluate": (("--judge", "none", "--limit", 3, "--runs", ".", "--name", "out"), "out/predictions.jsonl"),
-        "compile": (("--recipe", "labeled-few-shot", *files, "--yes", "--out", "out"), "out/program.json"),
-    }[what]
-    both = (what, "--program", "rac", *words)
-    ended = at_once(both, both, folder=tmp_path)
-    assert 0 in [code for code, _, _ in ended], ended
-    for code, _, err in ended:
-        assert code == 0 or "another process" in told(err), err
-    lines = (tmp_path / made).read_text(encoding="utf-8").splitlines()
-    if what == "compile":
-        assert read_artifact(tmp_path / "out").state == json.loads("".join(lines))
-    else:
-        assert len({json.loads(line)["id"] for line in lines}) == len(lines) == 3
-    before = (tmp_path / made).read_bytes()
-    at_once(both, folder=tmp_path)
-    assert (tmp_path / made).read_bytes() == before
-
-
 SURROUNDINGS: dict[str, dict[str, str]] = {
     "locale C": {"LC_ALL": "C"},
     "umask 077": {"umask": "077"},

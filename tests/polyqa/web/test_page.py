@@ -465,6 +465,10 @@ def test_what_was_asked_is_kept_here_until_it_is_cleared(web: Web, open_page: Op
     page.get_by_text("Asked before").click()
     page.get_by_role("button", name=f"Ask again: {QUESTION}").click()
     answered(page, "diva")
+    page.get_by_role("button", name="Ask again: Who directed Solaris?").click()
+    answered(page)
+    page.get_by_role("button", name="Edit").click()
+    assert field(page).evaluate("one => one.clientHeight >= one.scrollHeight")  # the form was away when it was filled
     page.get_by_role("button", name="Forget: Who directed Solaris?").click()
     expect(page.get_by_role("button", name=re.compile("^Ask again"))).to_have_count(1)
     page.get_by_role("button", name="Clear", exact=True).click()
