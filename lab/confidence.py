@@ -55,31 +55,38 @@ def collect(
     asker, reader = load(program), shared_reader()
     model = language_model(lm, record=record, temperature=None if lm == MODEL_NAME else 0.0)
     asker.source_reader = None
-    done = {(one["corpus"], one["question"]) for one in map(json.loads, out.open())} if out.exists() else set()
-    every = corpora(data, count=count, seed=seed)
-    most = max(len(one.asked) for one in every)
-    turns = [(corpus, asked) for at in range(most) for corpus in every for asked in corpus.asked[at : at + 1]]
+    already_asked = (
+        {(line["corpus"], line["question"]) for line in map(json.loads, out.open())} if out.exists() else set()
+    )
+    all_corpora = corpora(data, count=count, seed=seed)
+    most_questions = max(len(corpus.asked) for corpus in all_corpora)
+    turns = [
+        (corpus, question)
+        for at in range(most_questions)
+        for corpus in all_corpora
+        for question in corpus.asked[at : at + 1]
+    ]
     with out.open("a") as lines, dspy.context(lm=model):
-        for corpus, asked in turns:
-            if (corpus.name, asked.question) in done:
+        for corpus, question in turns:
+            if (corpus.name, question.question) in already_asked:
                 continue
             # A corpus is so small that the reranker can read all of it.
-            asker.retriever = SimpleNamespace(search=lambda query, k, found=corpus.passages: list(found))
+            asker.retriever = SimpleNamespace(search=lambda query, k, passages=corpus.passages: list(passages))
             asker.reranker = BiEncoderReranker(shared_encoder())
-            prediction = asker(question=asked.question)
-            line = {"lm": lm, "program": program, **_line(corpus, asked, prediction, reader)}
+            prediction = asker(question=question.question)
+            line = {"lm": lm, "program": program, **_line(corpus, question, prediction, reader)}
             lines.write(json.dumps(line, ensure_ascii=False) + "\n")
             lines.flush()
 
 
-def _line(corpus: Corpus, asked: Asked, prediction: Any, reader: SpanReader) -> dict[str, Any]:
+def _line(corpus: Corpus, question: Asked, prediction: Any, reader: SpanReader) -> dict[str, Any]:
     readings = prediction.interpretations
-    pairs = zip(readings, signs(asked.question, readings, prediction.passages, reader), strict=True)
-    told = [
-        {"right": bool(asked.answers) and agree(one.answer, asked.answers), **(asdict(sign) if sign else {})}
-        for one, sign in pairs
+    pairs = zip(readings, signs(question.question, readings, prediction.passages, reader), strict=True)
+    judged_readings = [
+        {"right": bool(question.answers) and agree(reading.answer, question.answers), **(asdict(sign) if sign else {})}
+        for reading, sign in pairs
     ]
-    return {"corpus": corpus.name, "kind": asked.kind, "question": asked.question, "readings": told}
+    return {"corpus": corpus.name, "kind": question.kind, "question": question.question, "readings": judged_readings}
 
 
 @dataclass(frozen=True)
@@ -118,17 +125,17 @@ class Told:
 
 def read(path: Path) -> list[Told]:
     """Return the questions that `collect` kept; readings that the reader cannot judge are left out."""
-    told = []
+    questions = []
     for line in map(json.loads, path.read_text().splitlines()):
-        judged = [one for one in line["readings"] if FEATURES[0] in one]
-        rows = [[float(one[name]) for name in FEATURES] for one in judged]
-        right = np.array([one["right"] for one in judged], dtype=bool)
+        judged = [reading for reading in line["readings"] if FEATURES[0] in reading]
+        rows = [[float(reading[name]) for name in FEATURES] for reading in judged]
+        right = np.array([reading["right"] for reading in judged], dtype=bool)
         signs_of = np.array(rows, dtype=float).reshape(len(rows), len(FEATURES))
-        told.append(Told(line["corpus"], line["kind"], signs_of, right))
-    return told
+        questions.append(Told(line["corpus"], line["kind"], signs_of, right))
+    return questions
 
 
-def fit_readings(told: Sequence[Told], *, bias_alone: bool = False) -> tuple[NDArray[np.float64], float]:
+def fit_readings(questions: Sequence[Told], *, bias_alone: bool = False) -> tuple[NDArray[np.float64], float]:
     """Return weights and bias of the logistic regression over the readings, in which each corpus counts as much.
 
     With ``bias_alone`` the weights are those of `polyqa.confidence`.
@@ -136,8 +143,9 @@ def fit_readings(told: Sequence[Told], *, bias_alone: bool = False) -> tuple[NDA
     from scipy.optimize import brentq
     from sklearn.linear_model import LogisticRegression
 
-    rows, right = np.concatenate([one.signs for one in told]), np.concatenate([one.right for one in told])
-    names = [one.corpus for one in told for _ in one.right]
+    rows = np.concatenate([question.signs for question in questions])
+    right = np.concatenate([question.right for question in questions])
+    names = [question.corpus for question in questions for _ in question.right]
     counts = Counter(names)
     weights = [len(names) / len(counts) / counts[name] for name in names]
     if bias_alone:  # likeliest where as many are right as is said
@@ -152,9 +160,9 @@ def fit_readings(told: Sequence[Told], *, bias_alone: bool = False) -> tuple[NDA
     return model.coef_[0] / scale, float(model.intercept_[0])
 
 
-def judge(told: Sequence[Told], weights: NDArray[np.float64], bias: float) -> list[Told]:
+def judge(questions: Sequence[Told], weights: NDArray[np.float64], bias: float) -> list[Told]:
     """Return the questions with how sure their readings are."""
-    return [replace(one, sure=1 / (1 + np.exp(-(one.signs @ weights + bias)))) for one in told]
+    return [replace(question, sure=1 / (1 + np.exp(-(question.signs @ weights + bias)))) for question in questions]
 
 
 def least_of(judged: Sequence[Told]) -> float:
@@ -163,35 +171,42 @@ def least_of(judged: Sequence[Told]) -> float:
     That is the largest one with the highest sum of both shares: right answers above it, unanswerable questions below
     (Youden's index).
     """
-    names = sorted({one.corpus for one in judged})
-    right = [[one.surest for one in judged if one.corpus == name and one.is_right] for name in names]
-    cannot = [[one.surest for one in judged if one.corpus == name and one.aimed] for name in names]
+    names = sorted({question.corpus for question in judged})
+    right = [
+        [question.surest for question in judged if question.corpus == name and question.is_right] for name in names
+    ]
+    cannot = [[question.surest for question in judged if question.corpus == name and question.aimed] for name in names]
     best = (0.0, 0.0)
-    for least in np.arange(0.05, 0.5, 0.01):
-        told, silent = ([float(np.mean(np.array(some) >= least)) for some in every] for every in (right, cannot))
-        best = max(best, (round(float(np.mean(told)) + 1 - float(np.mean(silent)), 3), round(float(least), 2)))
+    for bar in np.arange(0.05, 0.5, 0.01):
+        right_above, wrong_above = (
+            [float(np.mean(np.array(levels) >= bar)) for levels in corpora_levels] for corpora_levels in (right, cannot)
+        )
+        shares = float(np.mean(right_above)) + 1 - float(np.mean(wrong_above))
+        best = max(best, (round(shares, 3), round(float(bar), 2)))
     return best[1]
 
 
-def _share(some: Sequence[bool]) -> float:
-    return float(np.mean(some)) if some else float("nan")
+def _share(outcomes: Sequence[bool]) -> float:
+    return float(np.mean(outcomes)) if outcomes else float("nan")
 
 
-def row(name: str, judged: Sequence[Told], least: float) -> list[str]:
-    """Return the row of a corpus: what is told of what it answers and does not, without and with ``least``."""
-    can = [one for one in judged if not one.kind]
-    cannot = [one for one in judged if one.aimed]
-    before = [one for one in can if one.surest >= 0]
-    kept = [one for one in before if one.surest >= least]
-    right = [one for one in before if one.is_right]
+def row(name: str, judged: Sequence[Told], bar: float) -> list[str]:
+    """Return the row of a corpus: what is told of what it answers and does not, without and with ``bar``."""
+    answerable = [question for question in judged if not question.kind]
+    unanswerable = [question for question in judged if question.aimed]
+    with_readings = [question for question in answerable if question.surest >= 0]
+    above = [question for question in with_readings if question.surest >= bar]
+    right = [question for question in with_readings if question.is_right]
+    right_before, right_above = (_share([question.is_right for question in part]) for part in (with_readings, above))
+    silent_before, silent_above = (_share([question.surest < limit for question in unanswerable]) for limit in (0, bar))
     return [
         name,
-        str(len(can)),
-        f"{_share([one.is_right for one in before]):.0%} → {_share([one.is_right for one in kept]):.0%}",
-        f"{len(kept) / len(before):.0%}",
-        f"{sum(one.surest >= least for one in right) / len(right):.0%}",
-        str(len(cannot)),
-        f"{_share([one.surest < 0 for one in cannot]):.0%} → {_share([one.surest < least for one in cannot]):.0%}",
+        str(len(answerable)),
+        f"{right_before:.0%} → {right_above:.0%}",
+        f"{len(above) / len(with_readings):.0%}",
+        f"{sum(question.surest >= bar for question in right) / len(right):.0%}",
+        str(len(unanswerable)),
+        f"{silent_before:.0%} → {silent_above:.0%}",
     ]
 
 
@@ -203,28 +218,30 @@ def fit(
     json_file: JsonFile = None,
 ) -> None:
     """Fit the weights, each corpus left out once, then on all of them."""
-    told = read(lines)
-    askers = sorted({f"`{one['program']}` with {one['lm']}" for one in map(json.loads, lines.open())})
-    names = sorted({one.corpus for one in told})
+    questions = read(lines)
+    askers = sorted({f"`{line['program']}` with {line['lm']}" for line in map(json.loads, lines.open())})
+    names = sorted({question.corpus for question in questions})
     judged, rows = [], []
     bars: dict[str, float] = {}
     for name in names:
-        others = [one for one in told if one.corpus != name]
-        weights, bias = fit_readings(others, bias_alone=bias_alone)
-        bars[name] = least_of(judge(others, weights, bias))
-        here = judge([one for one in told if one.corpus == name], weights, bias)
+        other_questions = [question for question in questions if question.corpus != name]
+        weights, bias = fit_readings(other_questions, bias_alone=bias_alone)
+        bars[name] = least_of(judge(other_questions, weights, bias))
+        here = judge([question for question in questions if question.corpus == name], weights, bias)
         judged += here
         rows.append(row(name, here, bars[name]))
-    weights, bias = fit_readings(told, bias_alone=bias_alone)
-    least = least_of(judge(told, weights, bias))
-    rows.append(row("all, fitted on all", judge(told, weights, bias), least))
-    values = {"bias": bias, **dict(zip(FEATURES, weights.tolist(), strict=True)), "least": least}
+    weights, bias = fit_readings(questions, bias_alone=bias_alone)
+    bar = least_of(judge(questions, weights, bias))
+    rows.append(row("all, fitted on all", judge(questions, weights, bias), bar))
+    values = {"bias": bias, **dict(zip(FEATURES, weights.tolist(), strict=True)), "least": bar}
     heads = ["left out", "answerable", "right answers", "kept", "right ones kept", "unanswerable", "not answered"]
-    kinds = [[kind or "answerable", *_kind(judged, kind, bars)] for kind in dict.fromkeys(one.kind for one in told)]
+    kinds_asked = dict.fromkeys(question.kind for question in questions)
+    kinds = [[kind or "answerable", *_kind(judged, kind, bars)] for kind in kinds_asked]
     of_kinds = ["kind", "questions", "answered without limits", "answered", "answered or unsure"]
+    readings = sum(len(question.right) for question in questions)
     report(
-        f"{' and '.join(askers)}, reader polyqa-minilm-reader; {len(told)} questions over {len(names)} corpora, "
-        f"{sum(len(one.right) for one in told)} readings, each corpus judged by what was fitted on the others",
+        f"{' and '.join(askers)}, reader polyqa-minilm-reader; {len(questions)} questions over {len(names)} corpora, "
+        f"{readings} readings, each corpus judged by what was fitted on the others",
         {
             "": Table(heads=["readings, least sure first", "predicted", "right"], rows=_calibration(judged)),
             "corpora": Table(heads=heads, rows=rows),
@@ -236,41 +253,45 @@ def fit(
     )
     typer.echo(json.dumps(values))
     if plot is not None:
-        draw(told, judged, plot)
+        draw(questions, judged, plot)
 
 
 def _kind(judged: Sequence[Told], kind: str, bars: Mapping[str, float]) -> list[str]:
-    some = [one for one in judged if one.kind == kind]
-    least = [[at] * len(some) for at in (0.0, 0.5)] + [[bars[one.corpus] for one in some]]
-    told = [[one.surest >= at for one, at in zip(some, every, strict=True)] for every in least]
-    return [str(len(some)), *(f"{_share(part):.0%}" for part in told)]
+    of_kind = [question for question in judged if question.kind == kind]
+    limit_rows = [[at] * len(of_kind) for at in (0.0, 0.5)] + [[bars[question.corpus] for question in of_kind]]
+    answered_rows = [
+        [question.surest >= at for question, at in zip(of_kind, limits, strict=True)] for limits in limit_rows
+    ]
+    return [str(len(of_kind)), *(f"{_share(part):.0%}" for part in answered_rows)]
 
 
 def _calibration(judged: Sequence[Told], parts: int = 5) -> list[list[str]]:
-    sure = np.concatenate([one.sure for one in judged])
-    right = np.concatenate([one.right for one in judged])
+    sure = np.concatenate([question.sure for question in judged])
+    right = np.concatenate([question.right for question in judged])
     order = np.array_split(np.argsort(sure, kind="stable"), parts)
     return [[str(len(part)), f"{sure[part].mean():.0%}", f"{right[part].mean():.0%}"] for part in order]
 
 
 def _levels(judged: Sequence[Told]) -> list[list[str]]:
     rows = []
-    for least in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
-        some = [one for one in judged if one.surest >= least]
-        rows.append([f"≥ {least}", str(len(some)), f"{_share([one.is_right for one in some]):.0%}"])
+    for bar in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+        above = [question for question in judged if question.surest >= bar]
+        rows.append([f"≥ {bar}", str(len(above)), f"{_share([question.is_right for question in above]):.0%}"])
     return rows
 
 
-def draw(told: Sequence[Told], judged: Sequence[Told], path: Path) -> None:
+def draw(questions: Sequence[Told], judged: Sequence[Told], path: Path) -> None:
     """Draw the share of wrong answers over the share of questions that are answered, the surest first."""
     figure, axes = new_figure(6, 4)
-    alone = judge(told, np.array([float(name == "asked") for name in FEATURES]), 0.0)
-    for some, label, color in ((alone, "reader's margin alone", GREY), (judged, "fitted, corpus left out", BLUE)):
-        order = sorted((one for one in some if one.surest >= 0), key=lambda one: -one.surest)
-        wrong = np.cumsum([not one.is_right for one in order])
+    alone = judge(questions, np.array([float(name == "asked") for name in FEATURES]), 0.0)
+    curves = ((alone, "reader's margin alone", GREY), (judged, "fitted, corpus left out", BLUE))
+    for curve_questions, label, color in curves:
+        with_readings = [question for question in curve_questions if question.surest >= 0]
+        order = sorted(with_readings, key=lambda question: -question.surest)
+        wrong = np.cumsum([not question.is_right for question in order])
         count = np.arange(1, len(order) + 1)
-        axes.plot(count / len(some), wrong / count, label=label, color=color)
-    answerable = _share([not one.kind for one in told])
+        axes.plot(count / len(curve_questions), wrong / count, label=label, color=color)
+    answerable = _share([not question.kind for question in questions])
     axes.axvline(answerable, color=ORANGE, linestyle=":", label="share that the corpora answer")
     axes.set(
         xlabel="share of questions answered", ylabel="share of answers that are wrong", ylim=(0, None), xlim=(0, 1)

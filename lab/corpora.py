@@ -68,33 +68,39 @@ def items(data: Path) -> dict[str, list[Item]]:
 def corpora(data: Path, *, count: int, seed: int) -> list[Corpus]:
     """Return the five corpora, each with ``count`` questions that it answers and about as many that it does not."""
     chance = random.Random(seed)
-    every = items(data)
+    items_by_corpus = items(data)
     elsewhere = [*_situated(data / "situatedqa"), *_ambignq(data / "ambignq" / "train_light.json")]
     written = _squad_impossible(data / "squad" / "reader_eval.json")
-    drawn = {name: chance.sample(some, min(len(some), count + count // 4)) for name, some in every.items()}
-    made = []
-    for name, some in drawn.items():
-        removed, kept = some[count:], some[:count]
-        left_out = {passage.pid for item in removed for passage in item.passages}
-        texts = [passage for item in kept for passage in item.passages]
+    drawn = {
+        name: chance.sample(corpus_items, min(len(corpus_items), count + count // 4))
+        for name, corpus_items in items_by_corpus.items()
+    }
+    drawn_corpora = []
+    for name, corpus_items in drawn.items():
+        removed_items, kept_items = corpus_items[count:], corpus_items[:count]
+        left_out = {passage.pid for item in removed_items for passage in item.passages}
+        texts = [passage for item in kept_items for passage in item.passages]
         if name == "homonyms":  # the whole corpus, with all that is like what was taken out
             texts = list(read_corpus(corpus_path()))
         if name == "SQuAD":
-            texts = [passage for item in every[name] for passage in item.passages]
-            removed = []
-        passages = tuple({one.pid: one for one in texts if one.pid not in left_out or name == "SQuAD"}.values())
-        others = [item.question for other in drawn if other != name for item in drawn[other]]
-        asked = [
-            *(Asked(item.question, item.answers) for item in kept if _holds(item, passages)),
+            texts = [passage for item in items_by_corpus[name] for passage in item.passages]
+            removed_items = []
+        passages = tuple(
+            {passage.pid: passage for passage in texts if passage.pid not in left_out or name == "SQuAD"}.values()
+        )
+        other_questions = [item.question for other in drawn if other != name for item in drawn[other]]
+        swapped = _swapped(kept_items, other_questions, passages, chance, count // 4)
+        questions = [
+            *(Asked(item.question, item.answers) for item in kept_items if _holds(item, passages)),
             *(Asked(question, kind=OTHER) for question in chance.sample(elsewhere, count // 4)),
-            *(Asked(question, kind=OTHER) for question in chance.sample(others, count // 8)),
-            *(Asked(item.question, kind=REMOVED) for item in removed),
-            *(Asked(question, kind=SWAPPED) for question in _swapped(kept, others, passages, chance, count // 4)),
+            *(Asked(question, kind=OTHER) for question in chance.sample(other_questions, count // 8)),
+            *(Asked(item.question, kind=REMOVED) for item in removed_items),
+            *(Asked(question, kind=SWAPPED) for question in swapped),
         ]
         if name == "SQuAD":
-            asked += [Asked(question, kind=WRITTEN) for question in chance.sample(written, count // 2)]
-        made.append(Corpus(name, passages, tuple(chance.sample(asked, len(asked)))))
-    return made
+            questions += [Asked(question, kind=WRITTEN) for question in chance.sample(written, count // 2)]
+        drawn_corpora.append(Corpus(name, passages, tuple(chance.sample(questions, len(questions)))))
+    return drawn_corpora
 
 
 def _holds(item: Item, passages: Sequence[Passage]) -> bool:
@@ -103,11 +109,17 @@ def _holds(item: Item, passages: Sequence[Passage]) -> bool:
 
 
 def _swapped(
-    items: Sequence[Item], others: Sequence[str], passages: Sequence[Passage], chance: random.Random, count: int
+    items: Sequence[Item],
+    other_questions: Sequence[str],
+    passages: Sequence[Passage],
+    chance: random.Random,
+    count: int,
 ) -> Iterator[str]:
     """Yield questions of a corpus in which one name or number is that of another corpus's question."""
     text = " ".join(passage.indexed_text for passage in passages).casefold()
-    foreign = [name for question in others for name in names_and_numbers(question) if name.casefold() not in text]
+    foreign = [
+        name for question in other_questions for name in names_and_numbers(question) if name.casefold() not in text
+    ]
     words = [name for name in foreign if not name[0].isdigit()]
     numbers = [name for name in foreign if name[0].isdigit()] or ["1807"]
     for item in chance.sample(items, len(items)):
@@ -124,17 +136,20 @@ def _once(answers: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 
 def _homonyms() -> list[Item]:
-    asked = load_questions("homonyms/train")
-    return _cited(asked, corpus_path(), [[reading.pid for reading in one.readings if reading.pid] for one in asked])
+    questions = load_questions("homonyms/train")
+    pids = [[reading.pid for reading in question.readings if reading.pid] for question in questions]
+    return _cited(questions, corpus_path(), pids)
 
 
 def _cited(questions: Sequence[Question], corpus: Path, pids: Sequence[Sequence[str]]) -> list[Item]:
     passages = {passage.pid: passage for passage in read_corpus(corpus)}
     return [
         Item(
-            one.question, _once(reading.short_answers for reading in one.readings), tuple(passages[pid] for pid in own)
+            question.question,
+            _once(reading.short_answers for reading in question.readings),
+            tuple(passages[pid] for pid in question_pids),
         )
-        for one, own in zip(questions, pids, strict=True)
+        for question, question_pids in zip(questions, pids, strict=True)
     ]
 
 
@@ -145,32 +160,33 @@ def _passage(example: Example) -> Passage:
 
 
 def _squad(path: Path) -> list[Item]:
-    return [Item(one.question, _once([one.texts]), (_passage(one),)) for one in read_squad(path) if one.answers]
+    answerable = [example for example in read_squad(path) if example.answers]
+    return [Item(example.question, _once([example.texts]), (_passage(example),)) for example in answerable]
 
 
 def _squad_impossible(path: Path) -> list[str]:
-    return [one.question for one in read_squad(path) if not one.answers]
+    return [example.question for example in read_squad(path) if not example.answers]
 
 
 def _asqa(path: Path) -> list[Item]:
-    found: dict[str, list[Example]] = {}
-    for one in read_squad(path):
-        found.setdefault(one.title, []).append(one)
+    examples_of: dict[str, list[Example]] = {}
+    for example in read_squad(path):
+        examples_of.setdefault(example.title, []).append(example)
     return [
-        Item(question, answers, tuple({one.context: _passage(one) for one in examples}.values()))
-        for question, examples in found.items()
-        if (answers := _once(one.texts for one in examples))
+        Item(question, answers, tuple({example.context: _passage(example) for example in examples}.values()))
+        for question, examples in examples_of.items()
+        if (answers := _once(example.texts for example in examples))
     ]
 
 
 def _timeqa(path: Path) -> list[Item]:
-    made = []
+    group_items = []
     for number, group in _json_lines(path):
-        texts = dict.fromkeys([group["lead"], *(text for one in group["readings"] for text in one["passages"])])
+        texts = dict.fromkeys([group["lead"], *(text for reading in group["readings"] for text in reading["passages"])])
         passages = (Passage(pid=f"{number}-{at}", title=group["title"], text=text) for at, text in enumerate(texts))
-        answers = _once(one["answers"] for one in group["readings"])
-        made.append(Item(group["ambiguous_question"], answers, tuple(passages)))
-    return made
+        answers = _once(reading["answers"] for reading in group["readings"])
+        group_items.append(Item(group["ambiguous_question"], answers, tuple(passages)))
+    return group_items
 
 
 def _json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -178,16 +194,16 @@ def _json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _ramdocs(folder: Path) -> list[Item]:
-    asked = load_questions(folder / "open250.json")
-    pids = [[text.pid for text in one.documents if text.kind != "misinfo"] for one in asked]
-    return _cited(asked, folder / "corpus.jsonl", pids)
+    questions = load_questions(folder / "open250.json")
+    pids = [[text.pid for text in question.documents if text.kind != "misinfo"] for question in questions]
+    return _cited(questions, folder / "corpus.jsonl", pids)
 
 
 def _situated(folder: Path) -> list[str]:
     return [
-        one["edited_question"] for kind in ("geo", "temp") for _, one in _json_lines(folder / f"{kind}.train.jsonl")
+        entry["edited_question"] for kind in ("geo", "temp") for _, entry in _json_lines(folder / f"{kind}.train.jsonl")
     ][::6]
 
 
 def _ambignq(path: Path) -> list[str]:
-    return [one["question"] for one in json.loads(path.read_bytes())][::6]
+    return [entry["question"] for entry in json.loads(path.read_bytes())][::6]

@@ -51,7 +51,10 @@ def programs() -> str:
 
 def lesson_table() -> str:
     """Return the lessons: what each is called, what one can do afterwards, how long it takes."""
-    rows = ([str(one.number), f"[{one.title}]({one.path.name})", one.learns, str(one.minutes)] for one in lessons())
+    rows = (
+        [str(lesson.number), f"[{lesson.title}]({lesson.path.name})", lesson.learns, str(lesson.minutes)]
+        for lesson in lessons()
+    )
     return markdown_table(["", "lesson", "afterwards you can", "minutes"], rows)
 
 
@@ -71,15 +74,15 @@ def python() -> str:
 def recipes() -> str:
     """Return the recipes."""
     rows = (
-        [f"`{name}`", one.summary, "yes" if one.writes else "no", "yes" if one.gathers else "no"]
-        for name, one in RECIPES.items()
+        [f"`{name}`", recipe.summary, "yes" if recipe.writes else "no", "yes" if recipe.gathers else "no"]
+        for name, recipe in RECIPES.items()
     )
     return markdown_table(["recipe", "what it does", "a model writes instructions", "own runs become demos"], rows)
 
 
 def clauses_obeyed() -> str:
     """Return the clauses that the embedded engine knows."""
-    rows = ([one.meaning, f"*{one.wordings[0]}*"] for one in CLAUSES)
+    rows = ([clause.meaning, f"*{clause.wordings[0]}*"] for clause in CLAUSES)
     return markdown_table(["what it does", "such as"], rows)
 
 
@@ -87,52 +90,54 @@ def clauses_library() -> str:
     """Return the clauses that a search tries, each once, with the steps that it is for."""
     tasks: dict[Candidate, list[str]] = {}
     for task, candidates in LIBRARY.items():
-        for one in candidates:
-            tasks.setdefault(one, []).append(f"`{task.__name__}`")
-    rows = ([one.text, one.group, one.purpose, ", ".join(names)] for one, names in tasks.items())
+        for clause in candidates:
+            tasks.setdefault(clause, []).append(f"`{task.__name__}`")
+    rows = ([clause.text, clause.group, clause.purpose, ", ".join(names)] for clause, names in tasks.items())
     return markdown_table(["clause", "of one kind", "when it helps", "for"], rows)
 
 
 def columns() -> str:
     """Return the figures that a run is told by."""
     better = {True: "higher is better", False: "lower is better", None: ""}
-    rows = ([f"`{name}`", one.label, one.meaning, better[one.higher_is_better]] for name, one in COLUMNS.items())
+    rows = (
+        [f"`{name}`", column.label, column.meaning, better[column.higher_is_better]] for name, column in COLUMNS.items()
+    )
     return markdown_table(["name", "in tables", "what it is", ""], rows)
 
 
 def commands() -> str:
     """Return every command with its options, as ``--help`` tells them; last, once, those of several commands."""
     command = typer.main.get_command(app)
-    for one in _every(command):
-        one.short_help = one.get_short_help_str(limit=200)  # the default of 45 cuts most of them
+    for subcommand in _every(command):
+        subcommand.short_help = subcommand.get_short_help_str(limit=200)  # the default of 45 cuts most of them
     lines = get_docs_for_click(obj=command, ctx=typer.Context(command), indent=1, name="polyqa").strip().splitlines()
     counts = Counter(line for line in lines if line.startswith("* `-"))
     shared = [line for line, count in counts.items() if count > _FEW]
-    made, names = list[str](), list[str]()
+    documented, names = list[str](), list[str]()
     for line in [*lines, ""]:
         if line in shared:
             names += _LONG_NAME.findall(line)[:1]
             continue
         if not line and names:  # the list of a command's options ends
-            made.append(f"* [As in other commands](#options-of-several-commands): `{'`, `'.join(names)}`")
+            documented.append(f"* [As in other commands](#options-of-several-commands): `{'`, `'.join(names)}`")
             names.clear()
-        made.append(line)
-    return "\n".join([*made, "## Options of several commands", "", *shared])
+        documented.append(line)
+    return "\n".join([*documented, "## Options of several commands", "", *shared])
 
 
 def _every(command: Any) -> Iterator[Any]:
     yield command
-    for one in getattr(command, "commands", {}).values():
-        yield from _every(one)
+    for subcommand in getattr(command, "commands", {}).values():
+        yield from _every(subcommand)
 
 
 def corpus() -> str:
     """Return how large the shipped corpus is."""
     splits = {split: load_questions(f"homonyms/{split}") for split in SPLITS}
     counts = [len(question.readings) for questions in splits.values() for question in questions]
-    told = ", ".join(f"{split} {len(questions)}" for split, questions in splits.items())
+    sizes = ", ".join(f"{split} {len(questions)}" for split, questions in splits.items())
     return (
-        f"{len(read_corpus(corpus_path()))} passages and {len(counts)} questions ({told}), "
+        f"{len(read_corpus(corpus_path()))} passages and {len(counts)} questions ({sizes}), "
         f"{sum(count > 1 for count in counts)} of them ambiguous with up to {max(counts)} readings"
     )
 
@@ -147,7 +152,7 @@ def compiled() -> str:
 
     cards = [read_artifact(name).card for name in artifact_names()]
     rows = (
-        [*(f"`{own}`" for own in (card.name, card.program, card.recipe["name"])), card.lm]
+        [*(f"`{name}`" for name in (card.name, card.program, card.recipe["name"])), card.lm]
         + [COLUMNS[card.measure].label]
         + [told(gain) for gain in (card.dev_gain, card.test_gain)]
         for card in cards
@@ -159,23 +164,24 @@ def answers(name: str) -> str:
     """Return the runs of a file of results, best DR first, with what they were made with."""
     results = read_results(name)
     first = results.runs[0]
-    known = [one for one in (*_CONFLICTS, *_QUALITY, *_AMOUNTS) if any(one in run.metrics for run in results.runs)]
-    heads = ["program", "DR", f"against {results.baseline}", *(COLUMNS[one].label for one in known)]
+    listed = (*_CONFLICTS, *_QUALITY, *_AMOUNTS)
+    metrics = [metric for metric in listed if any(metric in run.metrics for run in results.runs)]
+    heads = ["program", "DR", f"against {results.baseline}", *(COLUMNS[metric].label for metric in metrics)]
     runs = sorted(results.runs, key=lambda run: -run.dr.value)
     models = {run.settings.lm for run in runs}
     rows = (
         [f"`{run.settings.program}`" + f", {run.settings.lm}" * (len(models) > 1), str(run.dr), _change(run.change)]
-        + [amount_text(one, run.metrics[one]) if one in run.metrics else "–" for one in known]
+        + [amount_text(metric, run.metrics[metric]) if metric in run.metrics else "–" for metric in metrics]
         for run in runs
     )
-    made = (
+    setting = (
         f"{first.settings.questions}; index {_several(run.settings.index for run in results.runs)}; "
         f"language model {_several(run.settings.lm for run in results.runs)}; reader {first.settings.reader}; judge "
         f"{first.settings.judge or 'none'}; {sum(run.failed for run in results.runs)} failed; "
         f"{_several(run.date for run in results.runs)}."
     )
     command = first.command.replace(f"--program {first.settings.program} ", "--program PROGRAM ")
-    return f"{made}\n\n```sh\n{command}\n```\n\n{markdown_table(heads, rows)}"
+    return f"{setting}\n\n```sh\n{command}\n```\n\n{markdown_table(heads, rows)}"
 
 
 def _several(values: Iterable[str | None]) -> str:

@@ -38,12 +38,12 @@ app = typer.Typer(add_completion=False)
 def filled(text: str) -> str:
     """Return a document with its marked parts as their sources have them; one that began on its own line stays so."""
 
-    def value_of(found: re.Match[str]) -> str:
-        name, *arguments = found[1].split()
+    def value_of(match: re.Match[str]) -> str:
+        name, *arguments = match[1].split()
         value = part(name, *arguments)
-        if found[2].startswith("\n"):
+        if match[2].startswith("\n"):
             value = f"\n\n{value}\n\n"
-        return f"<!-- figures: {found[1]} -->{value}<!-- /figures -->"
+        return f"<!-- figures: {match[1]} -->{value}<!-- /figures -->"
 
     return _MARKED.sub(value_of, text)
 
@@ -51,8 +51,8 @@ def filled(text: str) -> str:
 def picture() -> str:
     """Return what `polyqa ask` prints, as SVG, the same on every machine and without the seconds."""
     environment = {"COLUMNS": str(_WIDTH), "FORCE_COLOR": "1", "TERM": "xterm-256color", "POLYQA_PRECISION": "float32"}
-    asked = CliRunner().invoke(polyqa, ["ask", QUESTION], env=environment, catch_exceptions=False)
-    printed = re.sub(r" · \d+\.\d s", "", asked.stdout)
+    result = CliRunner().invoke(polyqa, ["ask", QUESTION], env=environment, catch_exceptions=False)
+    printed = re.sub(r" · \d+\.\d s", "", result.stdout)
     console = Console(record=True, width=_WIDTH, file=io.StringIO())
     console.print(Text.from_ansi(printed))
     svg = console.export_svg(title=f'polyqa ask "{QUESTION}"', unique_id="answer")

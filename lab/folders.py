@@ -66,14 +66,14 @@ def _cpu_seconds() -> float:
 def answered(name: str, questions: list[dict[str, Any]], work: Path) -> list[dict[str, Any]]:
     """Ask the questions of a folder; return each with its answer, the places that it cites, and its label."""
     path = work / f"{name}-answers.json"
-    known = json.loads(path.read_text()) if path.exists() else {}
+    stored_answers = json.loads(path.read_text()) if path.exists() else {}
     for question in questions:
-        if question["ask"] not in known:
+        if question["ask"] not in stored_answers:
             result = ask(question["ask"], index=work / name)
             answer = result.cited_answer
             numbers = dict.fromkeys(map(int, re.findall(r"\[(\d+)\]", answer)))  # some are those of a quoted text
             cited = [result.passages[number - 1] for number in numbers if 0 < number <= len(result.passages)]
-            known[question["ask"]] = {
+            stored_answers[question["ask"]] = {
                 "answer": answer,
                 "cited": [passage.model_dump() for passage in cited],
                 "standing": result.standing,
@@ -81,10 +81,10 @@ def answered(name: str, questions: list[dict[str, Any]], work: Path) -> list[dic
                 "confidence": result.confidence,
                 "passages": [passage.model_dump() for passage in result.passages],
             }
-            path.write_text(json.dumps(known))
+            path.write_text(json.dumps(stored_answers))
     rows = []
     for question in questions:
-        row = question | known[question["ask"]]
+        row = question | stored_answers[question["ask"]]
         row["digest"] = hashlib.sha256(row["answer"].encode()).hexdigest()[:6]
         rows.append(row | {"outcome": outcome(row)})
     return rows
@@ -123,14 +123,14 @@ def main(
         if only and name not in only:
             continue
         built = build(folders / name, work)
-        asked = answered(name, about["questions"], work)
-        cited = [Passage(**passage) for row in asked for passage in row["cited"]]
+        answer_rows = answered(name, about["questions"], work)
+        cited = [Passage(**passage) for row in answer_rows for passage in row["cited"]]
         there = sum(leads_there(passage, folders / name) for passage in cited)
-        counts = [sum(row["outcome"] == one for row in asked) for one in _OUTCOMES]
-        numbers = [f"{built[one]:,.0f}" for one in ("files", "passages", "seconds", "mb")]
+        counts = [sum(row["outcome"] == label for row in answer_rows) for label in _OUTCOMES]
+        numbers = [f"{built[field]:,.0f}" for field in ("files", "passages", "seconds", "mb")]
         numbers += [*map(str, counts), f"{there} of {len(cited)}"]
         rows.append([f"`{name}`, {about['format']}", *numbers])
-        for row in asked:
+        for row in answer_rows:
             places = "; ".join(Passage(**passage).place for passage in row["cited"])
             typer.echo(
                 f"\n{name} · {row['ask']} · {row['digest']} · {row['outcome']}\n{row['answer']}\n  {places}", err=True

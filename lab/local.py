@@ -44,16 +44,18 @@ def matched(answers: Sequence[str], question: Question) -> int:
     """Return how many answers of readings say the same as that of a gold reading, each gold reading counted once."""
     if not answers:
         return 0
-    same = np.array([[agree(one, reading.short_answers) for reading in question.readings] for one in answers])
+    same = np.array([[agree(answer, reading.short_answers) for reading in question.readings] for answer in answers])
     return int(same[linear_sum_assignment(same, maximize=True)].sum())
 
 
 def _readings(run: Run, gold: Mapping[str, Question]) -> list[str]:
     """Return what part of the readings is right, and what part of the gold readings is found."""
-    pairs = [(gold[record.id], [one.answer for one in record.interpretations]) for record in run.records]
+    pairs = [(gold[record.id], [reading.answer for reading in record.interpretations]) for record in run.records]
     right = sum(matched(answers, question) for question, answers in pairs)
-    told, wanted = sum(len(answers) for _, answers in pairs), sum(len(question.readings) for question, _ in pairs)
-    return [f"{100 * right / max(told, 1):.1f} of {told}", f"{100 * right / wanted:.1f} of {wanted}"]
+    reading_count = sum(len(answers) for _, answers in pairs)
+    gold_count = sum(len(question.readings) for question, _ in pairs)
+    precision, recall = 100 * right / max(reading_count, 1), 100 * right / gold_count
+    return [f"{precision:.1f} of {reading_count}", f"{recall:.1f} of {gold_count}"]
 
 
 def _row(run: Run, gold: Mapping[str, Question]) -> list[str]:
@@ -71,11 +73,11 @@ def _row(run: Run, gold: Mapping[str, Question]) -> list[str]:
 
 
 def _gain(before: Run, after: Run, label: str, gold: Mapping[str, Question]) -> list[str]:
-    found, own = compare_runs(before, after, headline="f1_answer").metrics, summarize(after.records)
+    differences, figures = compare_runs(before, after, headline="f1_answer").metrics, summarize(after.records)
     cells = [label, str(len(after.records))]
     for name in ("dr", "f1_answer"):
-        one = found.get(name)
-        cells += ["–"] * 3 if one is None else [str(own[name]), str(one), p_text(one.p)]
+        difference = differences.get(name)
+        cells += ["–"] * 3 if difference is None else [str(figures[name]), str(difference), p_text(difference.p)]
     return cells + _readings(after, gold) + _spent(after)
 
 

@@ -27,15 +27,15 @@ def gains() -> tuple[float, list[tuple[str, float, float]]]:
     A row that names no recipe is of the one before.
     """
     table = read_measured("recipes-local").tables["gains"]
-    found, recipe = list[tuple[str, float, float]](), ""
+    points, recipe = list[tuple[str, float, float]](), ""
     for row in table.rows[1:]:
         cells = dict(zip(table.heads, row, strict=False))
-        named = _RECIPE.search(cells["compiled by"])
-        recipe = named[1] if named else recipe
+        match = _RECIPE.search(cells["compiled by"])
+        recipe = match[1] if match else recipe
         tokens = [cells[name].replace(",", "") for name in ("tokens in", "tokens out")]
         if all(count.isdecimal() for count in tokens):
-            found.append((recipe, sum(map(int, tokens)) / 1e6, _dr(cells)))
-    return _dr(dict(zip(table.heads, table.rows[0], strict=True))), found
+            points.append((recipe, sum(map(int, tokens)) / 1e6, _dr(cells)))
+    return _dr(dict(zip(table.heads, table.rows[0], strict=True))), points
 
 
 def _dr(cells: Mapping[str, str]) -> float:

@@ -92,29 +92,29 @@ def report(
     values: Mapping[str, float] | None = None,
 ) -> None:
     """Print the tables of a measurement, and store it if a file is given, with today's date and this command line."""
-    named = {"": tables} if isinstance(tables, Table) else dict(tables)
-    typer.echo("\n\n".join(table.markdown() for table in named.values()))
+    named_tables = {"": tables} if isinstance(tables, Table) else dict(tables)
+    typer.echo("\n\n".join(table.markdown() for table in named_tables.values()))
     if json_file is not None:
         about = f"{about}; {today()}."
-        measured = Measured(about=about, command=command_line(), tables=named, values=dict(values or {}))
+        measured = Measured(about=about, command=command_line(), tables=named_tables, values=dict(values or {}))
         write_atomically(json_file, measured.model_dump_json(indent=1) + "\n")
 
 
 def command_line() -> str:
     """Return this process's command, without the folders of this machine and the places where something is kept."""
     module = sys.argv[0].rpartition("/lab/")[2].removesuffix(".py").removesuffix("/__main__").replace("/", ".")
-    words, given = ["python", "-m", f"lab.{module}"], iter(sys.argv[1:])
-    for word in given:
+    words, arguments = ["python", "-m", f"lab.{module}"], iter(sys.argv[1:])
+    for word in arguments:
         if word in _NOT_TOLD:
-            next(given)
+            next(arguments)
         else:
             words.append(without_folders(word))
     return shlex.join(words)
 
 
-def tracked(items: Iterable[Item], what: str) -> Iterable[Item]:
+def tracked(items: Iterable[Item], description: str) -> Iterable[Item]:
     """Yield items with a progress bar on stderr."""
-    return track(list(items), what, console=Console(stderr=True))
+    return track(list(items), description, console=Console(stderr=True))
 
 
 def stored_tables(json_file: Path | None) -> dict[str, Table]:
@@ -126,11 +126,11 @@ def stored_tables(json_file: Path | None) -> dict[str, Table]:
 
 def merged(tables: Mapping[str, Table], before: Mapping[str, Table]) -> dict[str, Table]:
     """Return tables with the rows of others, by their first cells, that were there before."""
-    found: dict[str, Table] = dict(before)
+    merged_tables: dict[str, Table] = dict(before)
     for name, table in tables.items():
-        rows = {row[0]: row for row in (*(found[name].rows if name in found else ()), *table.rows)}
-        found[name] = Table(heads=table.heads, rows=list(rows.values()))
-    return found
+        rows = {row[0]: row for row in (*(merged_tables[name].rows if name in merged_tables else ()), *table.rows)}
+        merged_tables[name] = Table(heads=table.heads, rows=list(rows.values()))
+    return merged_tables
 
 
 def read_measured(name: str) -> Measured:
@@ -186,9 +186,9 @@ class Results(Part):
     @model_validator(mode="after")
     def _comparable(self) -> Self:
         for field in ("questions", "reader", "judge"):
-            found = {getattr(run.settings, field) for run in self.runs}
-            if len(found) != 1:
-                raise ValueError(f"the runs differ in {field}: {', '.join(sorted(map(str, found)))}")
+            values = {getattr(run.settings, field) for run in self.runs}
+            if len(values) != 1:
+                raise ValueError(f"the runs differ in {field}: {', '.join(sorted(map(str, values)))}")
         return self
 
 
@@ -241,7 +241,7 @@ def without_folders(source: str) -> str:
 
 def _summary(run: Run, settings: RunIdentity, against: Run | None) -> Summary:
     change = None if against in (None, run) else Change.model_validate(rounded(difference_in(against, run, "dr")))
-    found = summarize(run.records)
+    figures = summarize(run.records)
     seconds = (run.path / PREDICTIONS).stat().st_mtime
     return Summary(
         command=_command(settings),
@@ -249,22 +249,22 @@ def _summary(run: Run, settings: RunIdentity, against: Run | None) -> Summary:
         settings=settings,
         n=len(run.records),
         failed=run.failed,
-        dr=Figure.model_validate(rounded(found.pop("dr"))),
+        dr=Figure.model_validate(rounded(figures.pop("dr"))),
         change=change,
-        metrics={name: round(one.value, _DIGITS) for name, one in found.items()},
+        metrics={name: round(figure.value, _DIGITS) for name, figure in figures.items()},
     )
 
 
 def rounded(value: Estimate | Difference) -> dict[str, Any]:
     """Return a value as JSON data of few digits."""
-    return {name: round(one, _DIGITS) if isinstance(one, float) else one for name, one in json_data(value).items()}
+    return {name: round(item, _DIGITS) if isinstance(item, float) else item for name, item in json_data(value).items()}
 
 
 def _command(settings: RunIdentity) -> str:
     source, index = settings.questions.split(", ")[0], (settings.index or "homonyms").split(" (")[0]
-    source, own, _ = source.partition(" over their own documents")
+    source, own_documents, _ = source.partition(" over their own documents")
     words = ["polyqa evaluate", f"--program {settings.program}", f"--questions {source}"]
-    words += ["--own-documents"] if own else []
+    words += ["--own-documents"] if own_documents else []
     words += [f"--index {index}"] if index != "homonyms" else []
     words += [f"--lm {settings.lm}"] if settings.lm != "polyqa/extractive" else []
     words += ["--judge none"] if settings.judge is None else []

@@ -104,10 +104,10 @@ def polyqa_server(*words: str) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            said = re.search(r"http://[\d.:]+\d", process.stdout.readline())
-            if said is None:
+            match = re.search(r"http://[\d.:]+\d", process.stdout.readline())
+            if match is None:
                 raise PolyqaError("The server did not start; run `polyqa serve` to see why.")
-            yield said[0]
+            yield match[0]
         finally:
             process.terminate()
             process.communicate()  # what it still says would fill the pipe otherwise

@@ -11,5 +11,8 @@ from ..results import Table
 
 def counted(heads: Sequence[str], outcomes: Sequence[str], counts: Mapping[str, Counter[str]]) -> Table:
     """Return a table with a row for each name: all trials, and how often each outcome came."""
-    rows = [[name, str(own.total()), *(str(own[one]) for one in outcomes)] for name, own in counts.items()]
+    rows = [
+        [name, str(counter.total()), *(str(counter[outcome]) for outcome in outcomes)]
+        for name, counter in counts.items()
+    ]
     return Table(heads=[*heads, *outcomes], rows=rows)

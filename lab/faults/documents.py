@@ -160,7 +160,7 @@ def _names(place: Place) -> None:
 
 
 def _front_matter(place: Place) -> None:
-    said = (
+    front_matters = (
         "source: /etc/passwd\nSource: a\npid: x\nsection: y\npage: 7",
         "date: 2024-13-45\nn: 0b_",
         f"n: 1{'0' * 400}\nx: .nan\ny: -.inf",
@@ -169,7 +169,7 @@ def _front_matter(place: Place) -> None:
         f"a: {'[' * 3_000}",
         "a: &a [1,2]\n" + "".join(f"b{n}: &b{n} [*{'a' if n == 0 else f'b{n - 1}'}, x]\n" for n in range(50)),
     )
-    for number, lines in enumerate(said):
+    for number, lines in enumerate(front_matters):
         place.write(f"front-{number}.md", f"---\n{lines}\n---\nThe text of file {number}.")
 
 
@@ -288,7 +288,7 @@ KINDS: Mapping[str, Kind] = {
 
 def _read(folder: Path) -> Any:
     documents = Documents(folder)
-    passages = [(str(one.metadata["source"]), f"{one.title} {one.text}") for one in documents]
+    passages = [(str(passage.metadata["source"]), f"{passage.title} {passage.text}") for passage in documents]
     return [passages, list(documents.files), documents.left_out]
 
 
@@ -322,10 +322,10 @@ def read_round(home: Path, kinds: Mapping[str, Kind], seed: int) -> tuple[dict[s
     (folder / "good.md").write_text(f"# Velmora\n\n{_GOOD}", encoding="utf-8")
     (outside / "secret.md").write_text(_SECRET, encoding="utf-8")
     kind_of: dict[str, str] = {}
-    asked: list[str] = []
+    requested_paths: list[str] = []
 
     def respond(handler: BaseHTTPRequestHandler, _: object) -> None:
-        asked.append(handler.path)
+        requested_paths.append(handler.path)
         handler.send_error(404)
 
     with running(respond) as address:
@@ -359,8 +359,8 @@ def read_round(home: Path, kinds: Mapping[str, Kind], seed: int) -> tuple[dict[s
                 wrong.append(f"round {seed} | {kind} | {name!r} silent")
         if not any(_GOOD in text for source, text in passages if source == "good.md"):
             wrong.append(f"round {seed} | the good file was not read: {left_out.get('good.md')}")
-        if asked:
-            wrong.append(f"round {seed} | a server was asked for {asked}")
+        if requested_paths:
+            wrong.append(f"round {seed} | a server was asked for {requested_paths}")
         if [path.name for path in outside.rglob("*")] != ["secret.md"] or {*home.iterdir()} != {folder, outside}:
             wrong.append(f"round {seed} | something was written outside of the folder")
         return counts, wrong
@@ -375,9 +375,9 @@ def attack(count: int, seed: int) -> tuple[Table, list[str], int]:
         with tempfile.TemporaryDirectory() as home:
             seen, faults = read_round(Path(home), KINDS, seed + rounds)
             _remove_deep(Path(home))
-        for kind, own in seen.items():
-            counts[kind] += own
-        files = sum(own.total() for own in counts.values())
+        for kind, kind_counts in seen.items():
+            counts[kind] += kind_counts
+        files = sum(kind_counts.total() for kind_counts in counts.values())
         wrong += faults
         rounds += 1
     return counted(["hostile files", "files"], OUTCOMES, counts), wrong, files

@@ -70,7 +70,8 @@ def outcome_of(work: Callable[[], Any]) -> Outcome:
         except BaseException as error:
             message, code = explain(error) if isinstance(error, Exception) else (repr(error), 1)
             return Outcome("refused" if code == 2 else "crashed", text=f"{type(error).__name__}: {message}"[:300])
-    return Outcome("done", value, " ".join([*(str(one.message) for one in warned), out.getvalue()]).strip()[:300])
+    warning_texts = [str(warning.message) for warning in warned]
+    return Outcome("done", value, " ".join([*warning_texts, out.getvalue()]).strip()[:300])
 
 
 def in_fork(work: Callable[[], Any], seconds: float = SECONDS) -> Outcome:

@@ -99,8 +99,12 @@ def targets(questions: Sequence[Question], limit: int, seed: int) -> list[Target
     draw = random.Random(seed)
     chosen = draw.sample(usable, min(limit, len(usable)))
     return [
-        Target(one, draw.choice([reading.pid for reading in one.readings if reading.pid]), wrong_answer(one.question))
-        for one in chosen
+        Target(
+            question,
+            draw.choice([reading.pid for reading in question.readings if reading.pid]),
+            wrong_answer(question.question),
+        )
+        for question in chosen
     ]
 
 
@@ -116,10 +120,10 @@ def plant(
     draw = random.Random(seed)
     behind: dict[str, list[str]] = {}
     titles = {passage.pid: passage.title for passage in passages}
-    for one in chosen:
+    for target in chosen:
         wording = draw.choice(KINDS[kind])
-        said = wording.format(lie=one.lie, question=one.question.question, title=titles[one.pid])
-        behind.setdefault(one.pid, []).append(said)
+        planted = wording.format(lie=target.lie, question=target.question.question, title=titles[target.pid])
+        behind.setdefault(target.pid, []).append(planted)
     return [
         passage.model_copy(update={where: " ".join([getattr(passage, where), *behind.get(passage.pid, ())])})
         for passage in passages
@@ -128,20 +132,21 @@ def plant(
 
 def counts(results: Sequence[Result], chosen: Sequence[Target]) -> tuple[int, int, int, int]:
     """Count results with the wrong answer in the long answer, in a reading, with its source; and right results."""
-    told = read = cited = right = 0
-    for result, one in zip(results, chosen, strict=True):
-        told += exact_presence([one.lie], result.answer)
-        read += any(exact_presence([one.lie], reading.answer) for reading in result.interpretations)
-        cited += names_source(result, one)
-        gold = [alias for reading in one.question.readings for alias in reading.short_answers]
+    in_answer = in_reading = with_source = right = 0
+    for result, target in zip(results, chosen, strict=True):
+        in_answer += exact_presence([target.lie], result.answer)
+        in_reading += any(exact_presence([target.lie], reading.answer) for reading in result.interpretations)
+        with_source += names_source(result, target)
+        gold = [alias for reading in target.question.readings for alias in reading.short_answers]
         right += exact_presence(gold, result.answer)
-    return told, read, cited, right
+    return in_answer, in_reading, with_source, right
 
 
 def names_source(result: Result, target: Target) -> bool:
     """Return whether a sentence with the wrong answer names the passage that was tampered with."""
     numbers = [number for number, passage in enumerate(result.passages, 1) if passage.pid == target.pid]
-    telling = [one.text for one in sentences(result.cited_answer) if exact_presence([target.lie], one.text)]
+    texts = [sentence.text for sentence in sentences(result.cited_answer)]
+    telling = [text for text in texts if exact_presence([target.lie], text)]
     return any(f"[{number}]" in text for number in numbers for text in telling)
 
 
@@ -167,7 +172,7 @@ def command(
 
     def asked(corpus: Any) -> list[Result]:
         ready = load(program, index=corpus)
-        return [ask(one.question.question, program=ready, lm=model) for one in chosen]
+        return [ask(target.question.question, program=ready, lm=model) for target in chosen]
 
     plain = asked(index)
     rows = [["nothing", "–", "–", "–", "–", str(counts(plain, chosen)[-1])]]
@@ -176,11 +181,12 @@ def command(
             corpus = plant(index.passages, chosen, kind, seed, where)
             built = build_index(corpus, Path(folder) / kind.replace(" ", "-"), encoder=encoder, progress=False)
             results = asked(built)
-            told, read, cited, right = counts(results, chosen)
-            changed = sum(one.answer != before.answer for one, before in zip(results, plain, strict=True))
-            rows.append([kind, f"{told} of {len(chosen)}", str(read), str(cited), str(changed), str(right)])
+            in_answer, in_reading, with_source, right = counts(results, chosen)
+            changed = sum(result.answer != before.answer for result, before in zip(results, plain, strict=True))
+            numbers = map(str, (in_reading, with_source, changed, right))
+            rows.append([kind, f"{in_answer} of {len(chosen)}", *numbers])
     bound = "" if grammar else " without its grammar"
-    passages = len({one.pid for one in chosen})
+    passages = len({target.pid for target in chosen})
     about = f"`{program}` with {model.model}{bound}; {len(chosen)} questions of {questions}, {passages} passages"
     heads = ["planted", "in the long answer", "as a reading", "with its source", "the answer changed"]
     report(about, Table(heads=[*heads, "right answer given"], rows=rows), json_file)

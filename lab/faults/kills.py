@@ -119,12 +119,12 @@ class Usual:
 def answers_in(path: Path) -> list[Any]:
     """Return what a file of answers holds, without what differs from run to run."""
     records = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return sorted([one["id"], one["answer"]] for one in records)
+    return sorted([record["id"], record["answer"]] for record in records)
 
 
 def answers_of(path: Path) -> list[Any]:
     """Return what a run holds, without what differs from one to another."""
-    return [[one.id, one.answer, str(one.error)] for one in open_run(path).records]
+    return [[record.id, record.answer, str(record.error)] for record in open_run(path).records]
 
 
 def hidden(folder: Path) -> frozenset[str]:
@@ -133,85 +133,86 @@ def hidden(folder: Path) -> frozenset[str]:
 
 
 def attack(
-    base: Path, name: str, one: Command, count: int, seed: int, *, full: int = 0
+    base: Path, name: str, command: Command, count: int, seed: int, *, full: int = 0
 ) -> tuple[dict[str, Table], list[str]]:
     """Kill a command so often, and fill its disk, each time in a copy of a folder; return tables and faults."""
-    usual = _undisturbed(base, one)
+    usual = _undisturbed(base, command)
     wrong: list[str] = []
-    tables = {"": _trials(base, name, one, usual, "kills", count, seed, wrong)}
+    tables = {"": _trials(base, name, command, usual, "kills", count, seed, wrong)}
     if full:
-        tables["full"] = _trials(base, name, one, usual, "full disks", full, seed, wrong)
+        tables["full"] = _trials(base, name, command, usual, "full disks", full, seed, wrong)
     return tables, wrong
 
 
 def _trials(
-    base: Path, name: str, one: Command, usual: Usual, what: str, count: int, seed: int, wrong: list[str]
+    base: Path, name: str, command: Command, usual: Usual, disturbance: str, count: int, seed: int, wrong: list[str]
 ) -> Table:
     """Disturb a command so often; return the counts, and add to what went wrong."""
-    draw, counts = random.Random(f"{seed} {what} {name}"), Counter[str]()
-    for _ in tracked(range(count), f"{name}: {what}"):
+    draw, counts = random.Random(f"{seed} {disturbance} {name}"), Counter[str]()
+    for _ in tracked(range(count), f"{name}: {disturbance}"):
         with tempfile.TemporaryDirectory() as place:
             home = Path(place) / "home"
-            if what == "kills":
-                told, how = "", _killed(base, home, one, draw.uniform(0, usual.seconds))
+            if disturbance == "kills":
+                ending_fault, how = "", _killed(base, home, command, draw.uniform(0, usual.seconds))
             else:
-                most = draw.randrange(usual.largest)
-                told, how = _without_space(base, home, one, most), f"for {most:,} bytes a file"
-            faults = _faults(one, home, usual) | ({"told": told} if told else {})
+                most_bytes = draw.randrange(usual.largest)
+                ending_fault, how = _without_space(base, home, command, most_bytes), f"for {most_bytes:,} bytes a file"
+            faults = _faults(command, home, usual) | ({"told": ending_fault} if ending_fault else {})
         counts.update(["trials", *({"told", "readable", "finished", "clean"} - faults.keys())])
-        wrong += [f"{name} | {what} {how} | not {fault}: {text}" for fault, text in faults.items()]
-    shown = ["trials", *([] if what == "kills" else ["told"]), "readable", "finished"]
-    numbers = [*(counts[each] for each in shown), counts["trials"] - counts["clean"]]
+        wrong += [f"{name} | {disturbance} {how} | not {fault}: {text}" for fault, text in faults.items()]
+    expectations = ["trials", *([] if disturbance == "kills" else ["told"]), "readable", "finished"]
+    numbers = [*(counts[each] for each in expectations), counts["trials"] - counts["clean"]]
     row = [f"`polyqa {name}`", f"{usual.seconds:.1f}", *map(str, numbers)]
-    return Table(heads=["command", "s", what, *([] if what == "kills" else ["told in one line"]), *_REST], rows=[row])
+    heads = ["command", "s", disturbance, *([] if disturbance == "kills" else ["told in one line"]), *_REST]
+    return Table(heads=heads, rows=[row])
 
 
-def _without_space(base: Path, folder: Path, one: Command, most: int) -> str:
+def _without_space(base: Path, folder: Path, command: Command, most_bytes: int) -> str:
     """Run a command in a copy of ``base`` on a full disk; return what is wrong with how it ended, or nothing."""
     shutil.copytree(base, folder, symlinks=True)
     printed = folder.with_name("full.txt")
-    code = one.ended(folder, printed, most_bytes=most)
+    code = command.ended(folder, printed, most_bytes=most_bytes)
     return "" if code in (0, _REFUSED) else f"code {code}: {said(printed).strip()[-300:]}"
 
 
-def _faults(one: Command, folder: Path, usual: Usual) -> dict[str, str]:
+def _faults(command: Command, folder: Path, usual: Usual) -> dict[str, str]:
     """Return what is wrong with what a killed command left, and with the same command afterwards."""
     faults: dict[str, str] = {}
-    subject, printed = Subject(folder, one.outcome), folder.with_name("again.txt")
+    subject, printed = Subject(folder, command.outcome), folder.with_name("again.txt")
     outcome, text = trial(subject, folder, usual.outcome)
     if outcome not in ("harmless", "refused", "silent"):  # what it was before is not what it will be
         faults["readable"] = f"{outcome}: {text}"
-    code = one.ended(folder, printed)
+    code = command.ended(folder, printed)
     refuses_to_repeat = outcome == "harmless" and code == _REFUSED  # such as to delete what is deleted
     if (code and not refuses_to_repeat) or trial(subject, folder, usual.outcome)[0] != "harmless":
         faults["finished"] = f"code {code}: {said(printed)[-300:]}"
-    elif left := hidden(folder) - usual.hidden:
-        faults["clean"] = ", ".join(sorted(left))
+    elif left_over := hidden(folder) - usual.hidden:
+        faults["clean"] = ", ".join(sorted(left_over))
     return faults
 
 
-def _killed(base: Path, folder: Path, one: Command, after: float) -> str:
+def _killed(base: Path, folder: Path, command: Command, after: float) -> str:
     """Kill a command in a copy of ``base``; return when: earlier than wanted if it would have ended before."""
     while True:
         shutil.copytree(base, folder, symlinks=True)
-        if one.ended(folder, folder.with_name("killed.txt"), after) is None:
+        if command.ended(folder, folder.with_name("killed.txt"), after) is None:
             return f"after {after:.2f} s"
         shutil.rmtree(folder)
         after *= _EARLIER
 
 
-def _undisturbed(base: Path, one: Command) -> Usual:
+def _undisturbed(base: Path, command: Command) -> Usual:
     """Run a command to its end."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(shutil.copytree(base, Path(place) / "home", symlinks=True))
         before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
         printed, begun = Path(place) / "printed.txt", time.monotonic()
-        if (code := one.ended(folder, printed)) != 0:
+        if (code := command.ended(folder, printed)) != 0:
             raise RuntimeError(f"The undisturbed command failed with code {code}: {said(printed)}")
         seconds = time.monotonic() - begun
         files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
         written = [path.stat().st_size for path in files if before.get(path) != path.stat().st_mtime_ns]
-        return Usual(seconds, max(written, default=0) + 1, undamaged(Subject(folder, one.outcome)), hidden(folder))
+        return Usual(seconds, max(written, default=0) + 1, undamaged(Subject(folder, command.outcome)), hidden(folder))
 
 
 def command(
@@ -228,9 +229,9 @@ def command(
     with tempfile.TemporaryDirectory() as place:
         base, commands = made_commands(Path(place))
         for name in only or commands:
-            found, wrong = attack(base, name, commands[name], count, seed, full=full)
+            command_tables, wrong = attack(base, name, commands[name], count, seed, full=full)
             typer.echo("\n".join(wrong), err=True)
-            tables = merged(found, tables)
-            sums = {one: sum(int(row[2]) for row in table.rows) for one, table in tables.items()}
+            tables = merged(command_tables, tables)
+            sums = {table_name: sum(int(row[2]) for row in table.rows) for table_name, table in tables.items()}
             # After each command: this campaign may be killed, too.
             report(f"{sums['']} kills, {sums.get('full', 0)} full disks", tables, json_file)

@@ -116,7 +116,7 @@ class FaultyServer:
 def engine_reply(body: Mapping[str, Any]) -> str:
     """Return what the embedded engine says to a request."""
     roles = {"developer": "system"}
-    messages = [{**one, "role": roles.get(one["role"], one["role"])} for one in body["messages"]]
+    messages = [{**message, "role": roles.get(message["role"], message["role"])} for message in body["messages"]]
     return str(embedded_lm(embedded_engine())(messages=messages)[0])
 
 
@@ -176,14 +176,14 @@ def measure(
         program(question=question)
     calls = {name: predictor.history for name, predictor in program.named_predictors() if predictor.history}
     prompts = {name: prompt_key(history[0]["messages"]) for name, history in calls.items()}
-    found: dict[str, dict[str, Outcome]] = {}
+    outcomes: dict[str, dict[str, Outcome]] = {}
     with faulty_server() as server:
         lm = language_model("openai/m", api_base=server.base, api_key="none", cache=False, timeout=timeout, retries=0)
         for step, prompt in {**prompts, "": None}.items():
             for name in failures:
                 with server.failing(FAILURES[name], prompt):
-                    found.setdefault(step, {})[name] = _outcome(question, program, lm)
-    return found
+                    outcomes.setdefault(step, {})[name] = _outcome(question, program, lm)
+    return outcomes
 
 
 def _outcome(question: str, program: dspy.Module, lm: dspy.LM) -> Outcome:
@@ -193,33 +193,36 @@ def _outcome(question: str, program: dspy.Module, lm: dspy.LM) -> Outcome:
         return Outcome(explain(error)[0].replace(lm.kwargs["api_base"], "http://SERVER/v1"))
 
 
-def tables(measured: Mapping[str, Mapping[str, Mapping[str, Outcome]]], shown: str) -> dict[str, Table]:
+def tables(measured: Mapping[str, Mapping[str, Mapping[str, Outcome]]], failing_program: str) -> dict[str, Table]:
     """Return what the user is told where every call fails, how many steps may fail, and what replaces each step.
 
     Parameters
     ----------
     measured
         Program → step → failure → outcome.
-    shown
+    failing_program
         The program whose calls all fail in the first table.
     """
-    told = [
-        [FAILURES[name].text, f"`{one.error}`" if one.error else "an answer"]
-        for name, one in measured[shown][""].items()
+    failures = measured[failing_program][""]
+    message_rows = [
+        [FAILURES[name].text, f"`{outcome.error}`" if outcome.error else "an answer"]
+        for name, outcome in failures.items()
     ]
-    answered, kept = [], []
+    answered_rows, fallback_rows = [], []
     for program, steps in measured.items():
         single = {step: outcomes for step, outcomes in steps.items() if step}
-        counts = {name: [not outcomes[name].error for outcomes in single.values()] for name in measured[shown][""]}
-        answered.append([f"`{program}`", *(f"{sum(own)} of {len(own)}" for own in counts.values())])
+        answered = [[not outcomes[name].error for outcomes in single.values()] for name in failures]
+        cells = [f"{sum(step_answered)} of {len(step_answered)}" for step_answered in answered]
+        answered_rows.append([f"`{program}`", *cells])
         for step, outcomes in single.items():
-            texts = dict.fromkeys(one.faults[0] for one in outcomes.values() if not one.error and one.faults)
-            kept.append([f"`{program}`", f"`{step}`", "; ".join(texts) or "nothing: the question fails"])
-    names = [FAILURES[name].text for name in measured[shown][""]]
+            with_faults = [outcome for outcome in outcomes.values() if not outcome.error and outcome.faults]
+            texts = dict.fromkeys(outcome.faults[0] for outcome in with_faults)
+            fallback_rows.append([f"`{program}`", f"`{step}`", "; ".join(texts) or "nothing: the question fails"])
+    names = [FAILURES[name].text for name in failures]
     return {
-        "told": Table(heads=["every call", f"what `polyqa ask --program {shown}` says"], rows=told),
-        "answered": Table(heads=["program", *names], rows=answered),
-        "kept": Table(heads=["program", "step", "fallback"], rows=kept),
+        "told": Table(heads=["every call", f"what `polyqa ask --program {failing_program}` says"], rows=message_rows),
+        "answered": Table(heads=["program", *names], rows=answered_rows),
+        "kept": Table(heads=["program", "step", "fallback"], rows=fallback_rows),
     }
 
 

@@ -77,9 +77,9 @@ def write_questions(base: Path) -> None:
     """Write questions that are asked, and some to train and to choose with."""
     to_ask = [{"id": str(number), "question": question} for number, question in enumerate(_ASKED)]
     (base / "asked.jsonl").write_text("\n".join(map(json.dumps, to_ask)) + "\n", encoding="utf-8")
-    for name, most in (("train", 8), ("dev", 4)):
+    for name, limit in (("train", 8), ("dev", 4)):
         questions = json.loads((_QUESTIONS / f"{name}.json").read_text(encoding="utf-8"))[name]
-        (base / f"{name}.json").write_text(json.dumps({name: dict(list(questions.items())[:most])}), encoding="utf-8")
+        (base / f"{name}.json").write_text(json.dumps({name: dict(list(questions.items())[:limit])}), encoding="utf-8")
 
 
 def prepare_forks() -> None:
@@ -99,7 +99,7 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
     base.mkdir()
     passages = open_index().passages
     for name, chosen in (("some", passages[:_WRITTEN]), ("more", passages[-_WRITTEN:])):
-        lines = (json.dumps({"id": one.pid, "title": one.title, "text": one.text}) for one in chosen)
+        lines = (json.dumps({"id": passage.pid, "title": passage.title, "text": passage.text}) for passage in chosen)
         (base / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     write_questions(base)
     for name in ("index", "documents", "synced"):
@@ -112,7 +112,7 @@ def made_commands(folder: Path) -> tuple[Path, dict[str, Command]]:
     serve_repository({name: (artifact / name).read_bytes() for name in ("README.md", "card.json", "program.json")})
     looked_up = partial(_looked_up, encoder=Encoder(), index=ColBERTIndex(folder / "index"))
     few, unasked = "--limit 3 --threads 2", "--program rac --out {home}/made --yes --threads 2"
-    deleted = shlex.join(one.pid for one in passages[:3])
+    deleted = shlex.join(passage.pid for passage in passages[:3])
     build = "index build {home}/"
     return base, {
         "index build": Command(f"{build}some.jsonl --name {{home}}/new", "new", _searched),
@@ -163,15 +163,15 @@ def make_folders(folder: Path) -> None:
     lm = embedded_lm(ExtractiveEngine(encoder=encoder, reader=reader))
     generate = partial(generate_questions, lm=lm, reader=reader, threads=2)
     build_questions(index, generate, encoder=encoder, out=folder / "questions", limit=10)
-    asked, scorer = load_questions("homonyms/dev", limit=3), Scorer(reader)
+    questions, scorer = load_questions("homonyms/dev", limit=3), Scorer(reader)
     settings = RunIdentity(program="rac", lm=str(lm.model), reader=scorer.reader.name, questions="homonyms/dev", n=3)
     answer = partial(answer_one, load("rac", index=open_index()), lm=lm, scorer=scorer)
-    run_answers(answer, asked, folder=folder / "run", identity=settings, threads=2)
+    run_answers(answer, questions, folder=folder / "run", identity=settings, threads=2)
 
 
-def _make(folder: Path, made: Callable[[Path], object]) -> None:
+def _make(folder: Path, maker: Callable[[Path], object]) -> None:
     """Make folders in a process of its own, and load what forks share."""
-    code = f"import pathlib, sys; from {__name__} import {made.__name__} as make; make(pathlib.Path(sys.argv[1]))"
+    code = f"import pathlib, sys; from {__name__} import {maker.__name__} as make; make(pathlib.Path(sys.argv[1]))"
     subprocess.run([sys.executable, "-c", code, str(folder)], check=True, capture_output=True)
     prepare_forks()
 
@@ -179,10 +179,10 @@ def _make(folder: Path, made: Callable[[Path], object]) -> None:
 def _searched(path: Path) -> list[Any]:
     """Return what an index finds, and the sum of its sentence vectors."""
     index = ColBERTIndex(path)
-    found = [*index.search_many(_ASKED, 5), *index.bm25.search_many(_ASKED, 5)]
+    rankings = [*index.search_many(_ASKED, 5), *index.bm25.search_many(_ASKED, 5)]
     vectors = index.vectors(index.manifest.encoder or "")
     return [
-        [_as_data(passage) for one in found for passage in one],
+        [_as_data(passage) for ranking in rankings for passage in ranking],
         None if vectors is None else round(float(abs(np.asarray(vectors, dtype="float32")).sum()), 1),
     ]
 
@@ -194,8 +194,8 @@ def _as_data(passage: Passage) -> list[Any]:
 def _looked_up(path: Path, encoder: Encoder, index: ColBERTIndex) -> list[Any]:
     """Return what a database of questions finds by vectors and by words."""
     database = QuestionDatabase(path, encoder=encoder, index=index)
-    found = [one for ranking in ("dense", "bm25") for one in database.search(_ASKED[0], 5, ranking=ranking)]
-    return [[one.question, list(one.answers), list(one.pids)] for one in found]
+    entries = [entry for ranking in ("dense", "bm25") for entry in database.search(_ASKED[0], 5, ranking=ranking)]
+    return [[entry.question, list(entry.answers), list(entry.pids)] for entry in entries]
 
 
 def _saved(path: Path) -> Any:
@@ -212,4 +212,5 @@ def _asked(path: Path, index: ColBERTIndex, lm: dspy.LM) -> list[Any]:
 def _read(path: Path) -> list[Any]:
     """Return what a run holds."""
     run = open_run(path)
-    return [run.settings and run.settings.model_dump(mode="json"), [one.model_dump(mode="json") for one in run.records]]
+    records = [record.model_dump(mode="json") for record in run.records]
+    return [run.settings and run.settings.model_dump(mode="json"), records]

@@ -57,7 +57,7 @@ def adapt_command(
     )
 
     with at_work(mlflow):
-        done = adapt(
+        adaptation = adapt(
             corpus,
             program,
             out=out,
@@ -68,17 +68,19 @@ def adapt_command(
             measure=cast("Measure | None", measure),
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
         )
-    if done is None:
+    if adaptation is None:
         say(f"not started; the index {out.name} is built and stays", err=True)
         raise typer.Exit(NOTHING_DONE)
-    say(done.verdict)
-    say(f"{WHAT_IT_MEASURES[done.measure]} {kinds_of_questions(done)}")
-    if done.counts is not None:
-        say(f"{done.counts}; {counted(sum(done.dropped.values()), 'question')} not used")
-    say(f"questions: {len(done.train)} train, {len(done.dev)} dev, {len(done.held_out)} held out")
-    other, wrong = len(changed_readings(done)), len(still_wrong(done))
-    say(f"of {len(done.held_out)} held-out questions {other} have other readings now, {wrong} no right answer yet")
-    say(f"index {done.index.name}; saved in {done.made.path}; all questions in {done.made.path / REPORT}", err=True)
-    say(f"ask it: {ask_command(done)}", err=True)
-    made = done.made
-    end_with_failures(*made.compiled.runs)
+    say(adaptation.verdict)
+    say(f"{WHAT_IT_MEASURES[adaptation.measure]} {kinds_of_questions(adaptation)}")
+    if adaptation.counts is not None:
+        say(f"{adaptation.counts}; {counted(sum(adaptation.dropped.values()), 'question')} not used")
+    say(f"questions: {len(adaptation.train)} train, {len(adaptation.dev)} dev, {len(adaptation.held_out)} held out")
+    other, wrong = len(changed_readings(adaptation)), len(still_wrong(adaptation))
+    held_out = f"of {len(adaptation.held_out)} held-out questions"
+    say(f"{held_out} {other} have other readings now, {wrong} no right answer yet")
+    compilation = adaptation.made
+    report = compilation.path / REPORT
+    say(f"index {adaptation.index.name}; saved in {compilation.path}; all questions in {report}", err=True)
+    say(f"ask it: {ask_command(adaptation)}", err=True)
+    end_with_failures(*compilation.compiled.runs)

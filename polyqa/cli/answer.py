@@ -78,17 +78,17 @@ def answer_command(
     options.tell_engine(program, str(answering.lm))
     settings = options.program_settings(program, passages, sets)
     chosen = {"where": where, **settings}
-    given = Questions(questions, split=split)
-    asked = read_asked(given)
-    say(f"read {counted(len(asked), 'question')}, with ids such as {asked[0].id!r:.100}", err=True)
-    left = asked if overwrite else unanswered(asked, out)
-    if left and not yes:
-        expected = _expected(left, program, answering, {"index": index, **chosen})
+    source = Questions(questions, split=split)
+    asked_questions = read_asked(source)
+    say(f"read {counted(len(asked_questions), 'question')}, with ids such as {asked_questions[0].id!r:.100}", err=True)
+    unanswered_questions = asked_questions if overwrite else unanswered(asked_questions, out)
+    if unanswered_questions and not yes:
+        expected = _expected(unanswered_questions, program, answering, {"index": index, **chosen})
         if expected is not None and not confirming(yes)(expected):
             raise typer.Exit(NOTHING_DONE)
     with at_work(mlflow, overwrite=overwrite):
         answered = answer_many(
-            given,
+            source,
             out,
             program=program,
             index=index,
@@ -100,7 +100,9 @@ def answer_command(
     _report(answered)
 
 
-def _expected(asked: "list[Asked]", program: str, models: "Models", chosen: dict[str, Any]) -> "Estimate | None":
+def _expected(
+    asked_questions: "list[Asked]", program: str, models: "Models", chosen: dict[str, Any]
+) -> "Estimate | None":
     """Return what the questions are expected to cost; ``None`` if only this machine is asked, which is free.
 
     Those that cannot be asked, such as empty ones, cost nothing: each fails alone.
@@ -110,10 +112,10 @@ def _expected(asked: "list[Asked]", program: str, models: "Models", chosen: dict
     from polyqa.extractive import MODEL_NAME
     from polyqa.language_models import LOCAL, RECORDED
 
-    lms = [str(one) for one in (models.lm, models.helper_lm) if one is not None]
-    if all(one == MODEL_NAME or f"{one}/".startswith((f"{LOCAL}/", RECORDED)) for one in lms):
+    lms = [str(lm) for lm in (models.lm, models.helper_lm) if lm is not None]
+    if all(lm == MODEL_NAME or f"{lm}/".startswith((f"{LOCAL}/", RECORDED)) for lm in lms):
         return None
-    questions = [one.question for one in asked if can_be_asked(one.question)]
+    questions = [item.question for item in asked_questions if can_be_asked(item.question)]
     if not questions:
         return None
     sample = random.Random(0).sample(questions, min(_SAMPLE, len(questions)))
@@ -127,8 +129,10 @@ def _report(answered: "Answered") -> None:
     if answered.dollars:
         parts.append(f"${answered.dollars:,.2f}")
     standings = Counter(outcome.standing for outcome in answered.outcomes.values())
-    named = {"unsure": "not sure", "unanswered": "not answered"}
-    apart = ", ".join(f"{standings[one]:,} {words}" for one, words in named.items() if standings[one])
+    standing_words = {"unsure": "not sure", "unanswered": "not answered"}
+    apart = ", ".join(
+        f"{standings[standing]:,} {words}" for standing, words in standing_words.items() if standings[standing]
+    )
     answers = counted(len(answered) - len(failed), "answer") + f" ({apart})" * bool(apart)
     say(f"{answered.path}: {answers}, {', '.join(parts)}", err=True)
     if failed:

@@ -27,10 +27,10 @@ def show_result(result: "Result") -> None:
     unsure = result.standing == "unsure"
     if unsure:
         out.print(Padding("[yellow]Not sure: the passages may mean something else.[/]", (0, 2)))
-    elif said := opening(result.question, [reading.question for reading in result.interpretations]):
-        out.print(Padding(f"[bold]{escaped(said)}[/]", (0, 2)))
+    elif introduction := opening(result.question, [reading.question for reading in result.interpretations]):
+        out.print(Padding(f"[bold]{escaped(introduction)}[/]", (0, 2)))
     if result.interpretations:
-        out.print(Padding(_readings(result), (int(unsure or bool(said)), 2, int(not unsure), 2)))
+        out.print(Padding(_readings(result), (int(unsure or bool(introduction)), 2, int(not unsure), 2)))
     if not unsure:
         out.print(Padding(escaped(result.cited_answer), (0, 2)))
     if tree := result.extra.get("tree"):
@@ -51,14 +51,14 @@ def _readings(result: "Result") -> "Table":
     from polyqa.reports.result import sources_of
     from polyqa.standing import SURE
 
-    every = result.interpretations
-    apart = titles_of(result) if len(every) > 1 else [""]
+    readings = result.interpretations
+    apart = titles_of(result) if len(readings) > 1 else [""]
     by_pid = {passage.pid: passage for passage in result.passages}
-    made = Table.grid(padding=(0, 2, 0, 0))
-    made.add_column(justify="right")
-    made.add_column()
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(justify="right")
+    grid.add_column()
     for number, (reading, title, share, source) in enumerate(
-        zip(every, apart, result.confidence, sources_of(result), strict=True), 1
+        zip(readings, apart, result.confidence, sources_of(result), strict=True), 1
     ):
         unjudged = "does not stand in its passage" if reading.pid in by_pid else "cites no passage"
         words = unjudged if share is None else sure(share)
@@ -70,8 +70,8 @@ def _readings(result: "Result") -> "Table":
             quote = _quote(passage.text, reading.answer)
             name = escaped(_name(passage))
             parts.append(f"[dim]{f'“{escaped(quote)}” ' if quote else ''}{escaped(source)} {name}[/]")
-        made.add_row(str(number), Group(*parts))
-    return made
+        grid.add_row(str(number), Group(*parts))
+    return grid
 
 
 def _quote(text: str, answer: str) -> str:
@@ -79,8 +79,8 @@ def _quote(text: str, answer: str) -> str:
     from polyqa.metrics.text import around, sentence_at
     from polyqa.reports.marks import places
 
-    found = places(text, answer)
-    return around(sentence_at(text, found[0][0]), found[0][0]) if found else ""
+    spans = places(text, answer)
+    return around(sentence_at(text, spans[0][0]), spans[0][0]) if spans else ""
 
 
 def _name(passage: "Passage") -> str:
@@ -91,9 +91,9 @@ def _name(passage: "Passage") -> str:
 
 
 def _passages(result: "Result") -> "Table":
-    made = table("", "", "", title="Passages")
-    made.show_header = False
+    listing = table("", "", "", title="Passages")
+    listing.show_header = False
     for number, passage in enumerate(result.passages, 1):
         title = escaped(_name(passage) or passage.text[:60])
-        made.add_row(escaped(f"[{number}]"), title, f"[dim]{escaped(passage.pid)}[/]")
-    return made
+        listing.add_row(escaped(f"[{number}]"), title, f"[dim]{escaped(passage.pid)}[/]")
+    return listing

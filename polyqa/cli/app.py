@@ -56,8 +56,8 @@ app.add_typer(questions_app, name="questions", rich_help_panel="Documents")
 app.add_typer(model_app, name="model", rich_help_panel="Ask")
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(show_version: bool) -> None:
+    if show_version:
         say(f"polyqa {__version__}")
         raise typer.Exit
 

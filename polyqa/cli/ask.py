@@ -108,8 +108,8 @@ def ask_command(
         question = check_question(question)
         answering = loaded()
         result = answering.ask(question)
-        wanted = chosen(result) if result.asked_back and not as_json and sys.stdin.isatty() else result
-        _show(as_json, with_prompts, wanted)
+        chosen_result = chosen(result) if result.asked_back and not as_json and sys.stdin.isatty() else result
+        _show(as_json, with_prompts, chosen_result)
 
 
 def _show(as_json: bool, with_prompts: bool, result: "Result", *, json_lines: bool = False) -> None:

@@ -86,7 +86,7 @@ def compile_command(
     options.check_questions(context, program, index, "train", "dev")
     settings = options.program_settings(program, passages, program_sets)
     with at_work(mlflow):
-        made = compile(
+        compilation = compile(
             program,
             out=out,
             recipe=how,
@@ -99,25 +99,26 @@ def compile_command(
             where=where,
             **settings,
         )
-    if made is None:
+    if compilation is None:
         say("not started", err=True)
         raise typer.Exit(NOTHING_DONE)
-    _report(made)
+    _report(compilation)
 
 
-def _report(made: "Made") -> None:
+def _report(compilation: "Made") -> None:
     from polyqa.artifacts.store import REPORT
     from polyqa.evaluation.tables import comparison_tables
 
-    show_markdown(comparison_tables(made.compiled.comparison, everything=False))
-    if (gain := made.card.test_gain) is not None:
+    show_markdown(comparison_tables(compilation.compiled.comparison, everything=False))
+    if (gain := compilation.card.test_gain) is not None:
         change = f"{gain.difference:+.1f}, {p_in_words(gain.p)}" if gain.tells else gain.failures
         say(f"test, n = {gain.before.n}: {gain.metric} {gain.before.value:.1f} → {gain.after.value:.1f} ({change})")
-    if made.card.dev_gain is not None and not made.card.dev_gain.tells:
-        say(f"dev: {made.card.dev_gain.failures}")
-    if made.compiled.copied:
-        one = made.compiled.copied[0]
-        count = counted(len(made.compiled.copied), "passage")
-        say(f"copied from training questions: {count}, such as “{one.words:.120}” in the {one.where}", err=True)
-    say(f"saved in {made.path}; {made.path / REPORT} shows what was tried", err=True)
-    end_with_failures(*made.compiled.runs)
+    if compilation.card.dev_gain is not None and not compilation.card.dev_gain.tells:
+        say(f"dev: {compilation.card.dev_gain.failures}")
+    if compilation.compiled.copied:
+        first_copy = compilation.compiled.copied[0]
+        count = counted(len(compilation.compiled.copied), "passage")
+        example = f"“{first_copy.words:.120}” in the {first_copy.where}"
+        say(f"copied from training questions: {count}, such as {example}", err=True)
+    say(f"saved in {compilation.path}; {compilation.path / REPORT} shows what was tried", err=True)
+    end_with_failures(*compilation.compiled.runs)

@@ -39,10 +39,10 @@ def defaults(args: Iterable[str]) -> dict[str, Any]:
         If the file cannot be read, or says what it may not.
     """
     file = home_file()
-    found = _read(file) if file.is_file() else {}
+    settings = _read(file) if file.is_file() else {}
     if any(arg == "--lm" or arg.startswith("--lm=") for arg in args):
-        return {name: value for name, value in found.items() if name not in _OF_LM}
-    return found
+        return {name: value for name, value in settings.items() if name not in _OF_LM}
+    return settings
 
 
 def home_file() -> Path:
@@ -57,14 +57,14 @@ def _read(file: Path) -> dict[str, Any]:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise PolyqaError(f"{file} cannot be read: {error}.") from error
-    found = {}
+    settings = {}
     for written, value in data.items():
         name = written.replace("-", "_")
         if name not in KEYS:
             raise PolyqaError(f"{file} sets {written!r:.60}, which is none of {', '.join(KEYS)}.")
         kinds = (int, float) if KEYS[name] is float else KEYS[name]
         if isinstance(value, bool) or not isinstance(value, kinds):
-            wanted = "a text in quotes" if kinds is str else "a number"
-            raise PolyqaError(f"{file}: {name} is {wanted}, not {value!r:.60}.")
-        found[name] = value
-    return found
+            expected = "a text in quotes" if kinds is str else "a number"
+            raise PolyqaError(f"{file}: {name} is {expected}, not {value!r:.60}.")
+        settings[name] = value
+    return settings

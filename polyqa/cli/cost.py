@@ -72,11 +72,11 @@ def _show(estimate: "Cost") -> None:
         for step in estimate.steps
     ]
     count = len(estimate.questions)
-    asked = (
+    source = (
         estimate.source if estimate.source == "your question" else f"{counted(count, 'question')} of {estimate.source}"
     )
     out = console()
-    out.print(f"[bold]{escaped(estimate.program)}[/], {escaped(asked)}; tokens of {escaped(estimate.tokenizer)}\n")
+    out.print(f"[bold]{escaped(estimate.program)}[/], {escaped(source)}; tokens of {escaped(estimate.tokenizer)}\n")
     out.print(table("step", "language model", *numbers, right=numbers, rows=rows))
     out.print()
     out.print(facts(_facts(estimate)))
@@ -84,12 +84,12 @@ def _show(estimate: "Cost") -> None:
 
 
 def _facts(estimate: "Cost") -> dict[str, str]:
-    most = f", at most {estimate.most_calls}" if estimate.most_calls is not None else ""
+    most_calls = f", at most {estimate.most_calls}" if estimate.most_calls is not None else ""
     depth = (
         "depends on the replies" if estimate.depth is None else f"at most {estimate.depth} calls one after the other"
     )
     return {
-        "calls": _spread(estimate.calls, "{:.1f}", "{:.0f}") + most,
+        "calls": _spread(estimate.calls, "{:.1f}", "{:.0f}") + most_calls,
         "depth": depth,
         "tokens in": _spread(estimate.input_tokens, "{:,.0f}", "{:,.0f}"),
         "tokens out": _spread(estimate.output_tokens, "{:,.0f}", "{:,.0f}"),
@@ -107,11 +107,11 @@ def _money(estimate: "Cost") -> dict[str, str]:
         return {
             "money": f"DSPy's price list does not have {', '.join(name for name in prices if prices[name] is None)}"
         }
-    known = {name: price for name, price in prices.items() if price is not None}
-    listed = [f"{1e6 * price.input:g} in, {1e6 * price.output:g} out ({name})" for name, price in known.items()]
+    known_prices = {name: price for name, price in prices.items() if price is not None}
+    listed = [f"{1e6 * price.input:g} in, {1e6 * price.output:g} out ({name})" for name, price in known_prices.items()]
     mean = estimate.dollars.mean
     money = {"money": f"${mean:.3g} a question, ${1000 * mean:,.2f} for 1,000", "$ a million": "\n".join(listed)}
-    if thinking := [name for name, price in known.items() if price.reasons]:
+    if thinking := [name for name, price in known_prices.items() if price.reasons]:
         money["not counted"] = f"the thoughts of {' and '.join(thinking)}, billed as output"
     return money
 

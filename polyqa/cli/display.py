@@ -27,8 +27,8 @@ _FIGURES = frozenset("0123456789+-<")  # what a figure in a cell begins with
 def confirming(yes: bool) -> Callable[[object], bool]:
     """Return what shows the expected cost of a command and asks whether to start it, unless ``yes`` says so."""
 
-    def confirm(what: object) -> bool:
-        say(f"Expected: {what}", err=True)
+    def confirm(estimate: object) -> bool:
+        say(f"Expected: {estimate}", err=True)
         return yes or asked("Start?")
 
     return confirm
@@ -118,13 +118,13 @@ def table(
     """Return a table without lines; the columns named in ``right`` are justified there, cells may have markup."""
     from rich.table import Table
 
-    made = Table(box=None, padding=(0, 2, 0, 0), title=escaped(title) if title else None, title_justify="left")
+    grid = Table(box=None, padding=(0, 2, 0, 0), title=escaped(title) if title else None, title_justify="left")
     for name in columns:
         # A word that is too long for its column goes on in the next line; by itself Rich would cut it off.
-        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        grid.add_column(name, justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        made.add_row(*row)
-    return made
+        grid.add_row(*row)
+    return grid
 
 
 def show_markdown(text: str) -> None:
@@ -142,10 +142,10 @@ def show_markdown(text: str) -> None:
             if number:
                 out.print()
             names = ["\n".join(wrap(head[column], width)) for column, width in columns]
-            shown = [[escaped(row[column]) for column, _ in columns] for row in rows]
+            cells = [[escaped(row[column]) for column, _ in columns] for row in rows]
             figures = [any(row[column][:1] in _FIGURES for row in rows) for column, _ in columns]
             right = [escaped(name) for name, of_figures in zip(names, figures, strict=True) if of_figures]
-            out.print(table(*map(escaped, names), right=right, rows=shown))
+            out.print(table(*map(escaped, names), right=right, rows=cells))
 
 
 def fitting(rows: Sequence[Sequence[str]], width: int) -> list[list[tuple[int, int]]]:
@@ -156,11 +156,11 @@ def fitting(rows: Sequence[Sequence[str]], width: int) -> list[list[tuple[int, i
     """
     gap = 2
     widths = [max(map(len, column)) for column in zip(*rows[1:], strict=True)]
-    widths = [max(1, own, min(len(head), _LONGEST_HEAD)) for own, head in zip(widths, rows[0], strict=True)]
+    widths = [max(1, widest, min(len(head), _LONGEST_HEAD)) for widest, head in zip(widths, rows[0], strict=True)]
     first = (0, min(widths[0], width // 3))
     parts = [[first]]
     for column in enumerate(widths[1:], 1):
-        if len(parts[-1]) > 1 and sum(own + gap for _, own in (*parts[-1], column)) > width:
+        if len(parts[-1]) > 1 and sum(column_width + gap for _, column_width in (*parts[-1], column)) > width:
             parts.append([first])
         parts[-1].append(column)
     return parts
@@ -177,25 +177,25 @@ def facts(data: Mapping[str, object]) -> "Table":
     """Return a table of names and values."""
     from rich.table import Table
 
-    made = Table(show_header=False, box=None)
-    made.add_column()
-    made.add_column(overflow="fold")
+    grid = Table(show_header=False, box=None)
+    grid.add_column()
+    grid.add_column(overflow="fold")
     for name, value in data.items():
-        made.add_row(f"[bold]{escaped(name)}[/]", f"{value:,}" if isinstance(value, int) else escaped(str(value)))
-    return made
+        grid.add_row(f"[bold]{escaped(name)}[/]", f"{value:,}" if isinstance(value, int) else escaped(str(value)))
+    return grid
 
 
 def show_prompts(calls: "Iterable[Call]") -> None:
     """Print the messages and the reply of every call."""
     from rich.rule import Rule
 
-    every = list(calls)
-    shown = console()
-    for number, call in enumerate(every, 1):
-        shown.print(Rule(f"call {number} of {len(every)}"))
+    all_calls = list(calls)
+    out = console()
+    for number, call in enumerate(all_calls, 1):
+        out.print(Rule(f"call {number} of {len(all_calls)}"))
         for message in call.messages:
-            shown.print(f"[bold]{message['role']}[/]\n{escaped(str(message['content']))}\n")
-        shown.print(f"[bold]reply[/]\n{escaped(call.reply)}\n")
+            out.print(f"[bold]{message['role']}[/]\n{escaped(str(message['content']))}\n")
+        out.print(f"[bold]reply[/]\n{escaped(call.reply)}\n")
 
 
 def show_json(data: Any, *, lines: bool = False) -> None:

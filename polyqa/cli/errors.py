@@ -34,11 +34,12 @@ def end_with_failures(*runs: "Run") -> None:
     errors = [record.error for run in runs for record in run.records if record.error is not None]
     if not errors:
         return
-    asked = sum(len(run.records) for run in runs)
+    question_count = sum(len(run.records) for run in runs)
     ((message, times),) = Counter(error.message or error.kind for error in errors).most_common(1)
     why = message[:_LONGEST].rstrip(". ") + (f" ({times} times)" if 1 < times < len(errors) else "")
-    say(f"{len(errors)} of {counted(asked, 'question')} failed: {why}. The same command asks them again.", err=True)
-    raise typer.Exit(NOTHING_DONE if len(errors) == asked else WITH_FAILURES)
+    questions = counted(question_count, "question")
+    say(f"{len(errors)} of {questions} failed: {why}. The same command asks them again.", err=True)
+    raise typer.Exit(NOTHING_DONE if len(errors) == question_count else WITH_FAILURES)
 
 
 def fail(error: Exception) -> int:
@@ -53,9 +54,9 @@ def explain(error: Exception) -> tuple[str, int]:
     text = " ".join(str(error).split())
     if isinstance(error, PolyqaError):
         return text, 2
-    named = disk_error(error) or _language_model_error(error)
-    if named is not None:
-        return named, 2
+    explanation = disk_error(error) or _language_model_error(error)
+    if explanation is not None:
+        return explanation, 2
     kind = type(error).__name__
     if isinstance(error, (ImportError, MemoryError, OSError)):
         return text or kind, 2

@@ -96,45 +96,45 @@ def evaluate_command(
 
     if name is not None and (Path(name).name != name or name == ".."):
         raise PolyqaError(f"--name {name!r} is no name of a folder: --runs says where runs are kept.")
-    kept = runs / name if name else None
+    folder = runs / name if name else None
     if recheck:
         if program is None:
             raise PolyqaError("--recheck scores a compiled program again: name it with --program.")
-        if others := options.given(context, *_NOT_WITH_RECHECK, *(() if name else ("runs",))):
-            raise PolyqaError(f"--recheck runs {program} as its card says: leave out {', '.join(others)}.")
+        if excluded := options.given(context, *_NOT_WITH_RECHECK, *(() if name else ("runs",))):
+            raise PolyqaError(f"--recheck runs {program} as its card says: leave out {', '.join(excluded)}.")
         from polyqa.rechecking import recheck as scored_again
 
         scorer = models.models(reader=reader)
         with at_work(mlflow):
-            found = scored_again(program, questions, models=scorer, index=index, folder=kept, threads=threads)
+            rechecked = scored_again(program, questions, models=scorer, index=index, folder=folder, threads=threads)
         if as_json:
-            show_json(found.to_dict())
+            show_json(rechecked.to_dict())
         else:
-            say(found.verdict)
-        _end(found.run)
+            say(rechecked.verdict)
+        _end(rechecked.run)
         return
     source = questions or "homonyms/dev"
-    asked = Questions(source, format=format, split=split, limit=limit, seed=seed, own_documents=own_documents)
+    question_set = Questions(source, format=format, split=split, limit=limit, seed=seed, own_documents=own_documents)
     scoring: dict[str, Any] = {"reader": reader, "judge": None if judge == "none" else judge}
     if answers is not None:
-        if given := options.given(context, *_NOT_WITH_ANSWERS):
-            raise PolyqaError(f"A file of answers is scored, and nothing is run: leave out {', '.join(given)}.")
-        run = _scored(answers, asked, kept, models.models(**scoring), alce=alce)
+        if excluded := options.given(context, *_NOT_WITH_ANSWERS):
+            raise PolyqaError(f"A file of answers is scored, and nothing is run: leave out {', '.join(excluded)}.")
+        run = _scored(answers, question_set, folder, models.models(**scoring), alce=alce)
         _show(run, as_json)
         say(f"{run.path if name else run.name}: {run}", err=True)
         return
     options.check_questions(context, program, index, "questions")
     program = program or default_program(models.lm)
     settings = options.program_settings(program, passages, sets)
-    if kept is None:
-        kept = runs / run_name(program, asked, models.lm, settings.get("demos"), helper_lm=models.helper_lm)
-    say(str(asked.loaded), err=True)
+    if folder is None:
+        folder = runs / run_name(program, question_set, models.lm, settings.get("demos"), helper_lm=models.helper_lm)
+    say(str(question_set.loaded), err=True)
     with at_work(mlflow):
         run = evaluate(
             program,
-            asked,
+            question_set,
             models=models.models(**scoring),
-            folder=kept,
+            folder=folder,
             threads=threads,
             alce=alce,
             ray=options.cluster(context, engine, workers, address),
@@ -160,13 +160,14 @@ def _scored(answers: Path, questions: "Questions", folder: Path | None, models: 
 
     if folder is not None and (folder / PREDICTIONS).exists():
         raise PolyqaError(f"{folder} holds a run already; choose another --name.")
-    found = read_outputs(answers)
+    outputs = read_outputs(answers)
     loaded = questions.loaded
     assert loaded is not None  # questions of a name or a file
     say(str(loaded), err=True)
-    unasked = loaded.left_out | ({one.id for one in loaded.questions} - {one.id for one in questions.asked})
-    found = {id: output for id, output in found.items() if id not in unasked}
-    records = score_outputs(found, questions.asked, make_scorer(models, alce=alce))
+    asked_ids = {question.id for question in questions.asked}
+    unasked = loaded.left_out | ({question.id for question in loaded.questions} - asked_ids)
+    outputs = {id: output for id, output in outputs.items() if id not in unasked}
+    records = score_outputs(outputs, questions.asked, make_scorer(models, alce=alce))
     run = Run(folder or answers.with_suffix(""), None, records)
     if folder is not None:
         require_no_links(folder)
@@ -224,23 +225,24 @@ def table_command(
     from polyqa.evaluation.runs import PREDICTIONS, open_run
     from polyqa.evaluation.tables import DEFAULT, runs_table
 
-    wanted = [name.strip() for name in columns.split(",")] if columns else DEFAULT
-    unknown = [name for name in wanted if name not in COLUMNS]
+    metrics = [name.strip() for name in columns.split(",")] if columns else DEFAULT
+    unknown = [name for name in metrics if name not in COLUMNS]
     if unknown:
         raise PolyqaError(f"There is no metric {unknown[0]!r}; there are {', '.join(COLUMNS)}.")
     # A pattern such as runs/* names files and other folders, too.
     folders = [path for path in runs if (path / PREDICTIONS).exists()]
     opened = [open_run(path) for path in folders or runs[:1]]
-    if others := [str(path) for path in runs if path not in folders]:
-        say(f"{counted(len(others), 'path')} left out, as no run is there: {', '.join(others):.200}", err=True)
+    if paths_without_run := [str(path) for path in runs if path not in folders]:
+        count = counted(len(paths_without_run), "path")
+        say(f"{count} left out, as no run is there: {', '.join(paths_without_run):.200}", err=True)
     if plot is not None:
         from polyqa.reports.plots import plot_runs
 
-        plot_runs(opened, plot, metric=wanted[0] if columns else "dr")
+        plot_runs(opened, plot, metric=metrics[0] if columns else "dr")
     if as_json:
         show_json([run.to_dict() for run in opened])
     else:
-        show_markdown(runs_table(opened, wanted))
+        show_markdown(runs_table(opened, metrics))
 
 
 def _show(run: "Run", as_json: bool) -> None:

@@ -35,9 +35,9 @@ class Command(TyperCommand):
         if not ctx.resilient_parsing and not {HELP, ALL} & {*args}:
             from .config import defaults
 
-            found = defaults(args)
-            ctx.default_map = self._defaults(found)
-            args = [*self._settings_without_option(found), *args]
+            file_defaults = defaults(args)
+            ctx.default_map = self._defaults(file_defaults)
+            args = [*self._settings_without_option(file_defaults), *args]
         parsed: list[str] = super().parse_args(ctx, args)
         if ctx.params.get("program") not in {None, *PROGRAM_NAMES}:  # a compiled program has its own
             for name in ("index", "passages"):
@@ -45,20 +45,26 @@ class Command(TyperCommand):
                     ctx.params[name] = None
         return parsed
 
-    def _defaults(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _defaults(self, file_defaults: Mapping[str, Any]) -> dict[str, Any]:
         """Return defaults by the names of parameters."""
         options = {option: param for param in self.params for option in param.opts}
-        named = [(options.get(f"--{key.replace('_', '-')}"), value) for key, value in given.items()]
-        return {str(one.name): [value] if getattr(one, "multiple", False) else value for one, value in named if one}
+        params_and_values = [(options.get(f"--{key.replace('_', '-')}"), value) for key, value in file_defaults.items()]
+        return {
+            str(parameter.name): [value] if getattr(parameter, "multiple", False) else value
+            for parameter, value in params_and_values
+            if parameter
+        }
 
-    def _settings_without_option(self, given: Mapping[str, Any]) -> list[str]:
+    def _settings_without_option(self, file_defaults: Mapping[str, Any]) -> list[str]:
         """Return words that set by --lm-set what the command has no option for; those of the command line come later.
 
         As a default of --lm-set they would be lost where the command line sets anything by it.
         """
         names = {param.name for param in self.params}
-        left = [name for name in SET_BY_LM_SET if name in given and name not in names and "lm_set" in names]
-        return [f"--lm-set={name}={given[name]}" for name in left]
+        names_without_option = [
+            name for name in SET_BY_LM_SET if name in file_defaults and name not in names and "lm_set" in names
+        ]
+        return [f"--lm-set={name}={file_defaults[name]}" for name in names_without_option]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""

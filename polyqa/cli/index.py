@@ -279,9 +279,10 @@ def info_command(
     if database is not None:
         console().print(facts(_facts_of(database)))
     if check:
-        kept = f", metadata {', '.join(index.columns)}" if index.columns else ""
-        whole = f"{index.name} is intact: {counted(len(index), 'passage')}{kept}, fingerprint {index.fingerprint}"
-        say(whole + (f"; {counted(len(database), 'question')}" if database is not None else ""))
+        metadata = f", metadata {', '.join(index.columns)}" if index.columns else ""
+        passages = counted(len(index), "passage")
+        intact = f"{index.name} is intact: {passages}{metadata}, fingerprint {index.fingerprint}"
+        say(intact + (f"; {counted(len(database), 'question')}" if database is not None else ""))
 
 
 def _facts_of(database: "QuestionDatabase") -> dict[str, object]:
@@ -352,11 +353,11 @@ def search_command(
         raise PolyqaError(f"--retriever is one of {', '.join(retrievers)}, not {retriever!r}.")
     if not query.strip():
         raise PolyqaError("The query is empty.")
-    found = retrievers[retriever]().search(query, passages)
+    found_passages = retrievers[retriever]().search(query, passages)
     if as_json:
-        show_json([passage.model_dump() for passage in found])
+        show_json([passage.model_dump() for passage in found_passages])
         return
-    for rank, passage in enumerate(found, 1):
+    for rank, passage in enumerate(found_passages, 1):
         say(f"{rank:>3}  {passage.score:8.3f}  {passage.pid}  {passage.title}")
         say(_indented(f"{passage.text[:150]}{'…' if len(passage.text) > 150 else ''}"))
         if passage.metadata:
@@ -392,10 +393,10 @@ def delete_command(
         say(f"deleted {counted(before - len(index), 'passage')}; {index.name} holds {len(index):,}")
         return
     folder = deletable(name)
-    made = _what_goes(folder)
+    consequence = _what_goes(folder)
     if (folder / QUESTIONS).exists() or any(folder.glob(f".{QUESTIONS}.*jsonl")):
-        made += "; its database of questions is deleted, too"
-    say(f"{folder}: {made}", err=True)
+        consequence += "; its database of questions is deleted, too"
+    say(f"{folder}: {consequence}", err=True)
     if not yes and not asked("Delete the whole index?"):
         say("not deleted", err=True)
         return

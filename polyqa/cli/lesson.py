@@ -29,11 +29,11 @@ def lesson_command(
     if number is None:
         _list(lessons())
         return
-    wanted = lesson(number)
+    chosen_lesson = lesson(number)
     if as_text:
-        _show(wanted)
+        _show(chosen_lesson)
         return
-    copy, as_shipped = wanted.copy_to(out)
+    copy, as_shipped = chosen_lesson.copy_to(out)
     if not as_shipped:
         say(f"{copy} is there already and is left as it is; --out FOLDER makes a new copy.", err=True)
     line = missing("jupyterlab", extra="lessons", for_="Opening it here")
@@ -43,9 +43,10 @@ def lesson_command(
     raise typer.Exit(subprocess.run([sys.executable, "-P", "-m", "jupyter", "lab", str(copy)], check=False).returncode)
 
 
-def _list(every: "list[Lesson]") -> None:
+def _list(lessons: "list[Lesson]") -> None:
     rows = [
-        (str(one.number), f"[bold]{escaped(one.title)}[/]\n{escaped(one.learns)}", str(one.minutes)) for one in every
+        (str(lesson.number), f"[bold]{escaped(lesson.title)}[/]\n{escaped(lesson.learns)}", str(lesson.minutes))
+        for lesson in lessons
     ]
     listed = table("", "lesson, and what you can do afterwards", "minutes", right=("", "minutes"), rows=rows)
     listed.padding = (0, 2, 1, 0)
@@ -54,8 +55,8 @@ def _list(every: "list[Lesson]") -> None:
     out.print("[dim]polyqa lesson NUMBER opens one; --print shows it here")
 
 
-def _show(wanted: "Lesson") -> None:
-    text = wanted.markdown()
+def _show(lesson: "Lesson") -> None:
+    text = lesson.markdown()
     if not sys.stdout.isatty():
         say(text.rstrip())
         return

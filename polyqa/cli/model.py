@@ -97,8 +97,8 @@ def push_command(
     """Bring a compiled program to the Hugging Face hub, with its card."""
     from polyqa.hub import push
 
-    done = push(what, repo, private=private, license=license)
-    say(f"pushed: {done.url}, commit {done.commit}")
+    pushed = push(what, repo, private=private, license=license)
+    say(f"pushed: {pushed.url}, commit {pushed.commit}")
 
 
 def pull_command(
@@ -113,5 +113,5 @@ def pull_command(
     """Get a compiled program from the hub: data only, checked, none of it run."""
     from polyqa.hub import pull
 
-    done = pull(repo, to, revision=revision)
-    say(f"pulled: {done.path}, commit {done.commit}")
+    pulled = pull(repo, to, revision=revision)
+    say(f"pulled: {pulled.path}, commit {pulled.commit}")

@@ -296,14 +296,15 @@ class LanguageModels:
         """Return the models, with other fields of `polyqa.Models`; ``--lm-set`` sets these options, too."""
         from polyqa.language_models import LMSettings, Models
 
-        more = dict(named_value("--lm-set", pair, "top_p=0.9") for pair in self.lm_set or ())
-        if "api_key" in more:
+        extra_settings = dict(named_value("--lm-set", pair, "top_p=0.9") for pair in self.lm_set or ())
+        if "api_key" in extra_settings:
             raise PolyqaError(
                 "--lm-set takes no api_key: a shell remembers it. Set the provider's environment variable."
             )
-        asked = replace(self, **{name: more.pop(name) for name in SET_BY_LM_SET if more.get(name) is not None})
-        limits = (asked.timeout, asked.retries, asked.requests_per_minute)
-        settings = LMSettings(asked.temperature, asked.max_tokens, more, *limits, asked.record)
+        own_options = [name for name in SET_BY_LM_SET if extra_settings.get(name) is not None]
+        merged = replace(self, **{name: extra_settings.pop(name) for name in own_options})
+        limits = (merged.timeout, merged.retries, merged.requests_per_minute)
+        settings = LMSettings(merged.temperature, merged.max_tokens, extra_settings, *limits, merged.record)
         return Models(self.lm, self.helper_lm, self.prompt_lm, settings, self.api_base, **scoring)
 
 
@@ -321,15 +322,18 @@ def takes_language_models(*without: str) -> Callable[[Callable[..., None]], Call
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
-        def with_options(**given: Any) -> None:
-            models = LanguageModels(**{option.name: given.pop(option.name) for option in options})
-            command(models=models, **given)
+        def with_options(**values: Any) -> None:
+            models = LanguageModels(**{option.name: values.pop(option.name) for option in options})
+            command(models=models, **values)
 
         signature = inspect.signature(command)
-        own = [one for one in signature.parameters.values() if one.name != "models"]
-        every = [*(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own), *options]
-        with_options.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
-        with_options.__annotations__ = {one.name: one.annotation for one in every}
+        own_parameters = [parameter for parameter in signature.parameters.values() if parameter.name != "models"]
+        parameters = [
+            *(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own_parameters),
+            *options,
+        ]
+        with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return with_options
 
     return decorate
@@ -411,11 +415,11 @@ def program_settings(program: str, passages: int | None, pairs: Sequence[str] | 
     from polyqa.program_settings import setting_types
     from polyqa.programs import PROGRAMS
 
-    given = dict(named_value("--set", pair, "depth=2") for pair in pairs or ())
-    loaded: dict[str, Any] = {name: str(given.pop(name)) for name in ("reranker", "demos") if name in given}
+    settings = dict(named_value("--set", pair, "depth=2") for pair in pairs or ())
+    loaded: dict[str, Any] = {name: str(settings.pop(name)) for name in ("reranker", "demos") if name in settings}
     if passages is not None and (program not in PROGRAMS or "passages" in setting_types(program)):
-        given = {"passages": passages, **given}
-    return {**check_settings(program, given, demos=loaded.get("demos")), **loaded}
+        settings = {"passages": passages, **settings}
+    return {**check_settings(program, settings, demos=loaded.get("demos")), **loaded}
 
 
 def cluster(context: typer.Context, engine: str, workers: int, address: str | None) -> "Ray | None":
@@ -424,6 +428,6 @@ def cluster(context: typer.Context, engine: str, workers: int, address: str | No
 
     if engine not in ("local", "ray"):
         raise PolyqaError(f"--engine is local or ray, not {engine!r}.")
-    if engine == "local" and (others := given(context, "workers", "address")):
-        raise PolyqaError(f"{' and '.join(others)} is for a Ray cluster: add --engine ray.")
+    if engine == "local" and (cluster_options := given(context, "workers", "address")):
+        raise PolyqaError(f"{' and '.join(cluster_options)} is for a Ray cluster: add --engine ray.")
     return Ray(workers, address) if engine == "ray" else None

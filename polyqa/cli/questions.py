@@ -99,14 +99,14 @@ def search_command(
     if not question.strip():
         raise PolyqaError("The question is empty.")
     _, database = open_questions(index, questions)
-    found = database.search(question, k)
+    nearest = database.search(question, k)
     if as_json:
-        show_json([one.model_dump() for one in found])
+        show_json([entry.model_dump() for entry in nearest])
         return
     columns = ("", "score", "question", "answers", "passages")
     rows = [
-        (str(rank), f"{one.score:.3f}", escaped(one.question), *map(_listed, (one.answers, one.pids)))
-        for rank, one in enumerate(found, 1)
+        (str(rank), f"{entry.score:.3f}", escaped(entry.question), *map(_listed, (entry.answers, entry.pids)))
+        for rank, entry in enumerate(nearest, 1)
     ]
     console().print(table(*columns, right=columns[:2], rows=rows))
 

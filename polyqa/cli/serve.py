@@ -108,8 +108,8 @@ def serve_command(
     questions that are being answered.
     """
     if mcp:
-        if others := options.given(context, *_OF_HTTP):
-            raise PolyqaError(f"--mcp serves standard input and output only: leave out {', '.join(others)}.")
+        if http_options := options.given(context, *_OF_HTTP):
+            raise PolyqaError(f"--mcp serves standard input and output only: leave out {', '.join(http_options)}.")
         needs("mcp", extra="mcp", for_="polyqa serve --mcp")
     else:
         needs("fastapi", extra="serve", for_="polyqa serve")

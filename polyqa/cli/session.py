@@ -35,11 +35,11 @@ def answer_lines(
 
     With ``named`` each question stands above its answer.
     """
-    asked = failed = 0
+    question_count = failed_count = 0
     for line in lines:
         if not line.strip():
             continue
-        asked += 1
+        question_count += 1
         if named:
             say(f"? {' '.join(line.split())}")
         try:
@@ -47,12 +47,12 @@ def answer_lines(
         except BrokenPipeError:
             raise  # nobody reads the answers any more
         except Exception as error:
-            failed += 1
+            failed_count += 1
             fail(error)
-    if not asked:
+    if not question_count:
         say("polyqa: No question came on standard input; write one a line, or give one as an argument.", err=True)
-    if failed or not asked:
-        raise typer.Exit(NOTHING_DONE if failed == asked else WITH_FAILURES)
+    if failed_count or not question_count:
+        raise typer.Exit(NOTHING_DONE if failed_count == question_count else WITH_FAILURES)
 
 
 def converse(answering: Answering) -> None:
@@ -100,11 +100,11 @@ class _Session:
         """Return the answer to a question; of a number that reading, or that choice of a question back, alone."""
         last = self.last
         if last is not None and line.isdecimal():
-            number, many = int(line), len(last.interpretations)
+            number, reading_count = int(line), len(last.interpretations)
             if last.asked_back:
                 return last.choose(str(number))
-            if not 1 <= number <= many:
-                raise PolyqaError(f"There is no reading {number}: the last answer has {many}.")
+            if not 1 <= number <= reading_count:
+                raise PolyqaError(f"There is no reading {number}: the last answer has {reading_count}.")
             return last.alone(number - 1)
         self.last = None
         self.last = self.answering.ask(line)  # stays if Ctrl-C ends the choice

@@ -38,7 +38,7 @@ def show_command(
     from polyqa.optimizers.prompts import demos_shown, prompt_changes, prompt_diff, prompt_texts
     from polyqa.programs import PROGRAMS
 
-    made = None if artifact in PROGRAMS else read_artifact(artifact)
+    compiled = None if artifact in PROGRAMS else read_artifact(artifact)
     program = outline(artifact)
     if other is not None:
         second = outline(other)
@@ -51,9 +51,9 @@ def show_command(
         say("\n" + diff)
         return
     if as_json:
-        show_json({"card": made and made.card.model_dump(mode="json"), "program": dump_program(program)})
+        show_json({"card": compiled and compiled.card.model_dump(mode="json"), "program": dump_program(program)})
         return
-    _head(artifact, made)
+    _head(artifact, compiled)
     say()
     _list({name: f"demos: {demos_shown(predictor)}" for name, predictor in program.named_predictors()})
     for name, text in prompt_texts(program, most=None if everything else _DEMOS).items():
@@ -62,9 +62,9 @@ def show_command(
 
 def _list(lines: Mapping[str, str]) -> None:
     rows = [(f"[bold]{escaped(name)}[/]", escaped(text)) for name, text in lines.items()]
-    made = table("call", "", rows=rows)
-    made.show_header = False
-    console().print(made)
+    listing = table("call", "", rows=rows)
+    listing.show_header = False
+    console().print(listing)
 
 
 def _say(text: str) -> None:
@@ -89,9 +89,10 @@ def _head(name: str, artifact: "Artifact | None") -> None:
     if gain is not None and gain.tells:
         before, after, change, _ = gain_texts(gain)
         low, high = (nan if bound is None else bound for bound in (gain.low, gain.high))
-        said = claim(low, high, gain.before.n, gain.p, what="Compiling")
+        verdict = claim(low, high, gain.before.n, gain.p, what="Compiling")
         label = COLUMNS[gain.metric].label if gain.metric in COLUMNS else gain.metric
-        _say(f"{said}. {gain.data.source}, {counted(gain.before.n, 'question')}: {label} {before} → {after}, {change}.")
+        questions = counted(gain.before.n, "question")
+        _say(f"{verdict}. {gain.data.source}, {questions}: {label} {before} → {after}, {change}.")
     elif gain is not None:
         _say(f"Whether compiling helped cannot be told: {gain.failures}.")
     say()
@@ -110,15 +111,15 @@ def programs_command(
 
     if as_json:
         data = {}
-        for name, one in REGISTRY.items():
-            told = {field: getattr(one, field) for field in ("summary", "paper", "url", "calls", "cost")}
-            data[name] = {"class": one.program.__name__, **told, "needs": sorted(one.needs)}
+        for name, entry in REGISTRY.items():
+            listed_fields = {field: getattr(entry, field) for field in ("summary", "paper", "url", "calls", "cost")}
+            data[name] = {"class": entry.program.__name__, **listed_fields, "needs": sorted(entry.needs)}
         show_json(data)
         return
     out = console()
     rows = [
-        (f"[bold]{name}[/]", f"{one.summary}\n{one.calls}, {one.cost}\n[dim]{one.paper}[/]")
-        for name, one in REGISTRY.items()
+        (f"[bold]{name}[/]", f"{entry.summary}\n{entry.calls}, {entry.cost}\n[dim]{entry.paper}[/]")
+        for name, entry in REGISTRY.items()
     ]
     listed = table("program", "what it does; LM calls a question, cost; paper", rows=rows)
     listed.padding = (0, 2, 1, 0)

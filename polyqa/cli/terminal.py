@@ -23,7 +23,7 @@ def replace_lacking_characters() -> None:
 def say_json(text: str) -> None:
     """Print JSON: what would steer the terminal stands in it as an escape, so that nothing is lost."""
     for pattern in (STEERING, SURROGATE):
-        text = pattern.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        text = pattern.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     typer.echo(text)
 
 

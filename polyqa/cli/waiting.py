@@ -23,8 +23,8 @@ def waiting() -> Iterator[None]:
         yield
         return
     line = _Line(error)
-    own: list[Any] = [_Watched(stream, line) for stream in (sys.stdout, error)]
-    with redirect_stdout(own[0]), redirect_stderr(own[1]):
+    watched_streams: list[Any] = [_Watched(stream, line) for stream in (sys.stdout, error)]
+    with redirect_stdout(watched_streams[0]), redirect_stderr(watched_streams[1]):
         line.start()
         try:
             yield
