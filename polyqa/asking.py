@@ -133,20 +133,20 @@ class Result:
         PolyqaError
             If there is nothing to choose from, or the reply fits none of the choices, or several.
         """
-        asked = self.clarification
-        if asked is None:
+        clarification = self.clarification
+        if clarification is None:
             raise PolyqaError("There is nothing to choose from: the question has one reading here, or no answer.")
-        place = choice_of(str(reply), asked, self.interpretations)
+        place = choice_of(str(reply), clarification, self.interpretations)
         if place is None:
-            raise PolyqaError(f"{shortened(reply, 60)!r} is none of the choices, or several; {asked.question}")
+            raise PolyqaError(f"{shortened(reply, 60)!r} is none of the choices, or several; {clarification.question}")
         return self.alone(place)
 
     def alone(self, place: int) -> "Result":
         """Return the answer to one reading, by its place from 0; the standing is that of the question, as it was."""
         reading = self.interpretations[place]
-        others = [one for at, one in enumerate(self.interpretations) if at != place]
+        other_readings = [other for at, other in enumerate(self.interpretations) if at != place]
         sure, *_ = (self.full_answer or self.answer).partition(LESS_CERTAIN)
-        answer = answer_of(reading, others, self.passages, sure)
+        answer = answer_of(reading, other_readings, self.passages, sure)
         return replace(
             self,
             question=reading.question,
@@ -169,16 +169,16 @@ class Result:
         """The answer with ``[n]`` in the sentences that tell a reading: the n-th of ``passages`` says so."""
         if self.asked_back or self.standing != "answered":  # it has its marks
             return self.answer
-        told = disagreements(self.interpretations, self.sources)
-        every = [*self.interpretations, *self.doubtful]
-        body = with_marks(self.answer.removesuffix(told).rstrip(), every, self.passages)
+        disagreement = disagreements(self.interpretations, self.sources)
+        readings = [*self.interpretations, *self.doubtful]
+        body = with_marks(self.answer.removesuffix(disagreement).rstrip(), readings, self.passages)
         numbers = {passage.pid: number for number, passage in enumerate(self.passages, 1)}
-        return in_paragraphs(body, disagreements(self.interpretations, self.sources, numbers)) if told else body
+        return in_paragraphs(body, disagreements(self.interpretations, self.sources, numbers)) if disagreement else body
 
     def __repr__(self) -> str:
         readings = counted(len(self.interpretations), "reading")
-        made = f"program={shortened(self.program, 60)!r}, lm={shortened(self.lm, 60)!r}"
-        return f"Result({shortened(self.question, 80)!r}, {readings}, {made}, {self.seconds:.1f} s)"
+        program_and_lm = f"program={shortened(self.program, 60)!r}, lm={shortened(self.lm, 60)!r}"
+        return f"Result({shortened(self.question, 80)!r}, {readings}, {program_and_lm}, {self.seconds:.1f} s)"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the answer with links to its evidence, readings, passages, tree."""
@@ -194,19 +194,19 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON data; the messages of the calls are left out, their number stays."""
-        asked = self.clarification
-        kept = [name for name in self.__dataclass_fields__ if name not in ("calls", "extra", "full_answer")]
-        own = {name: json_data(getattr(self, name)) for name in kept} | {
+        clarification = self.clarification
+        fields = [name for name in self.__dataclass_fields__ if name not in ("calls", "extra", "full_answer")]
+        data = {name: json_data(getattr(self, name)) for name in fields} | {
             "asked_back": self.asked_back,
             "cited_answer": self.cited_answer,
             "answered": self.standing == "answered" and not self.asked_back,
-            "clarification": None if asked is None else asked.to_dict(),
+            "clarification": None if clarification is None else clarification.to_dict(),
             "confidence": [None if sure is None else round(sure, 4) for sure in self.confidence],
             "calls": len(self.calls),
             "seconds": round(self.seconds, 3),
             "faults": [fault.to_dict() for fault in self.faults],
         }
-        return own | {name: json_data(value) for name, value in self.extra.items() if name not in own}
+        return data | {name: json_data(value) for name, value in self.extra.items() if name not in data}
 
 
 def check_question(question: str) -> str:
@@ -336,8 +336,10 @@ def _ready(
 
 def asking_back(result: Result) -> Result:
     """Return a result whose answer is a question back, if it has readings to choose from."""
-    asked = result.clarification
-    return result if asked is None else replace(result, answer=asked.numbered, full_answer=result.answer)
+    clarification = result.clarification
+    if clarification is None:
+        return result
+    return replace(result, answer=clarification.numbered, full_answer=result.answer)
 
 
 def ready_program(
@@ -376,7 +378,7 @@ def result_of(
     """
     fields, answer, readings, passages = told_by(prediction, name)
     assigned = own_lms(program)
-    told = _told_confidence(fields, len(readings))
+    own_confidence = _told_confidence(fields, len(readings))
     return _weighed(
         Result(
             question=read.question,
@@ -399,16 +401,16 @@ def result_of(
         ),
         program,
         min_confidence,
-        told,
+        own_confidence,
     )
 
 
 def _told_confidence(fields: dict[str, Any], readings: int) -> list[float] | None:
     """Take from a prediction how sure the program is of each reading; another ``confidence`` is left in it."""
-    told = fields.get("confidence")
-    if not isinstance(told, list | tuple) or len(told) != readings:
+    own_confidence = fields.get("confidence")
+    if not isinstance(own_confidence, list | tuple) or len(own_confidence) != readings:
         return None
-    certain = all(isinstance(sure, int | float) and 0 <= sure <= 1 for sure in told)
+    certain = all(isinstance(sure, int | float) and 0 <= sure <= 1 for sure in own_confidence)
     return list(fields.pop("confidence")) if certain else None
 
 
@@ -419,19 +421,24 @@ def _failed_calls(fields: dict[str, Any]) -> tuple[FailedCall, ...]:
     return tuple(fields.pop("faults")) if taken else ()
 
 
-def _weighed(result: Result, program: dspy.Module, least: float | None, told: Sequence[float] | None) -> Result:
+def _weighed(
+    result: Result, program: dspy.Module, least: float | None, own_confidence: Sequence[float] | None
+) -> Result:
     """Return a result with how sure its readings are, and with the answer that so sure readings deserve.
 
-    How sure they are the program has ``told``; if not, the embedded reader says it.
+    How sure they are the program says (``own_confidence``); if not, the embedded reader does.
     """
     readings, passages = result.interpretations, result.passages
     index = index_of(program)
     if index is None and not passages:  # from memory, as such programs do
-        known = readings or not tells_nothing(result.answer, result.question)
-        return replace(result, confidence=[None] * len(readings), standing="answered" if known else "unanswered")
-    judged = told is None and result.lm != MODEL_NAME  # a language model's answers, by the embedded reader
+        answered = readings or not tells_nothing(result.answer, result.question)
+        return replace(result, confidence=[None] * len(readings), standing="answered" if answered else "unanswered")
+    judged = own_confidence is None and result.lm != MODEL_NAME  # a language model's answers, by the embedded reader
     bias, least_told = (BIAS_OF_A_MODEL, TOLD_OF_A_MODEL) if judged else (BIAS, TOLD)
-    sure = confidence(result.question, readings, passages, shared_reader(), bias) if told is None else list(told)
+    if own_confidence is None:
+        sure = confidence(result.question, readings, passages, shared_reader(), bias)
+    else:
+        sure = list(own_confidence)
     if least is None:
         least = LEAST if result.lm == MODEL_NAME else 0.0
     quotes = result.lm == MODEL_NAME and asks_yes_or_no(result.question)
@@ -445,13 +452,13 @@ def _weighed(result: Result, program: dspy.Module, least: float | None, told: Se
         passages = list(result.extra.get("universe") or ())[:CLOSEST]
     surest = max((one for one in sure if one is not None), default=0.0)
     if quotes or surest < LEAST:
-        said = unanswered(result.question, index, passages, shared_reader(), quotes=quotes)
+        answer = unanswered(result.question, index, passages, shared_reader(), quotes=quotes)
     else:  # only the caller's own bar withholds it
-        said = f"No answer is sure enough: the surest has a confidence of {surest:.2f}, and {least:g} is asked for."
+        answer = f"No answer is sure enough: the surest has a confidence of {surest:.2f}, and {least:g} is asked for."
     topics = " ".join([result.question, *(passage.title for passage in passages)])
     if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):
-        said = f"{said}\nWithout naming a passage, {result.lm} says: {result.answer}"
-    return replace(_keeping(result, program, []), answer=said, passages=passages)
+        answer = f"{answer}\nWithout naming a passage, {result.lm} says: {result.answer}"
+    return replace(_keeping(result, program, []), answer=answer, passages=passages)
 
 
 def _apart(result: Result, program: dspy.Module, untold: Sequence[int]) -> Result:
@@ -460,22 +467,22 @@ def _apart(result: Result, program: dspy.Module, untold: Sequence[int]) -> Resul
     body = result.answer.removesuffix(disagreements(readings, result.sources)).rstrip()
     sure = [place for place, confident in enumerate(result.confidence) if confident and confident >= SURE]
     answer, staying = told_apart(result.question, body, readings, doubted, result.passages, untold, sure)
-    kept = result if len(staying) == len(readings) else _keeping(result, program, staying)
-    answer = in_paragraphs(answer, disagreements(kept.interpretations, kept.sources))
-    return replace(kept, answer=answer, doubtful=[readings[at] for at in doubted if at not in {*staying, *untold}])
+    remaining = result if len(staying) == len(readings) else _keeping(result, program, staying)
+    answer = in_paragraphs(answer, disagreements(remaining.interpretations, remaining.sources))
+    return replace(remaining, answer=answer, doubtful=[readings[at] for at in doubted if at not in {*staying, *untold}])
 
 
 def _keeping(result: Result, program: dspy.Module, places: Sequence[int]) -> Result:
     """Return a result with some of its readings alone, and with what it says of each."""
-    told = {"interpretations": result.interpretations, "sources": result.sources}
-    parts = dspy.Prediction(**{**result.extra, **told})  # a user's own program may mean something else by sources
+    own_fields = {"interpretations": result.interpretations, "sources": result.sources}
+    parts = dspy.Prediction(**{**result.extra, **own_fields})  # a user's own program may mean something else by sources
     (program if isinstance(program, Program) else Program()).keep_readings(parts, places)
     return replace(
         result,
         interpretations=tuple(parts.interpretations),
         sources=tuple(parts.sources),
         confidence=tuple(result.confidence[place] for place in places),
-        extra={name: value if name in told else parts[name] for name, value in result.extra.items()},
+        extra={name: value if name in own_fields else parts[name] for name, value in result.extra.items()},
     )
 
 

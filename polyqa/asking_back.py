@@ -108,51 +108,52 @@ def clarification(
     return Clarification(f"Which {name}" if name else "What do you mean", tuple(labels), tuple(distinct))
 
 
-def choice_of(reply: str, asked: Clarification, readings: Sequence[Interpretation] = ()) -> int | None:
+def choice_of(reply: str, clarification: Clarification, readings: Sequence[Interpretation] = ()) -> int | None:
     """Return the place of the reading that a reply chooses: by its number, or by words of one choice alone.
 
     A reply is such as ``2``, ``the second one`` or ``the ship``; ``None`` if it names no choice, or several as well,
     or says what is not meant. All ``readings`` that the question back was made of help, if they are known.
     """
-    exact = [choice.casefold() for choice in asked.choices]
+    exact = [choice.casefold() for choice in clarification.choices]
     if reply.strip().casefold() in exact:
-        return asked.readings[exact.index(reply.strip().casefold())]
+        return clarification.readings[exact.index(reply.strip().casefold())]
     number = _NUMBER.fullmatch(reply.strip())
-    if number and 1 <= int(number[1]) <= len(asked.choices):  # any other may be a word of a choice: "Apollo 13"
-        return asked.readings[int(number[1]) - 1]
+    if number and 1 <= int(number[1]) <= len(clarification.choices):  # any other may be a word of a choice: "Apollo 13"
+        return clarification.readings[int(number[1]) - 1]
     if _DENIES.search(reply):
         return None
-    said = [word for word in map(str.lower, words(reply)) if word not in ("the", "one", "please")]
-    if len(said) == 1 and said[0] in ORDINALS[: len(asked.choices)]:
-        return asked.readings[ORDINALS.index(said[0])]
-    wanted = set(content_words(reply))
+    reply_words = [word for word in map(str.lower, words(reply)) if word not in ("the", "one", "please")]
+    if len(reply_words) == 1 and reply_words[0] in ORDINALS[: len(clarification.choices)]:
+        return clarification.readings[ORDINALS.index(reply_words[0])]
+    content = set(content_words(reply))
     longer = [
         f"{choice} {readings[at].question}"
-        for choice, at in zip(asked.choices, asked.readings, strict=True)
+        for choice, at in zip(clarification.choices, clarification.readings, strict=True)
         if readings
     ]
     asks = reply.rstrip().endswith("?")  # another question shares words with the choices
-    for texts in filter(None, (asked.choices, longer)):
-        shared = [len(wanted & set(content_words(text))) for text in texts]
-        if max(shared) * 2 >= len(wanted) * (2 if asks else 1) > 0 and shared.count(max(shared)) == 1:
-            return asked.readings[shared.index(max(shared))]
+    for texts in filter(None, (clarification.choices, longer)):
+        shared = [len(content & set(content_words(text))) for text in texts]
+        if max(shared) * 2 >= len(content) * (2 if asks else 1) > 0 and shared.count(max(shared)) == 1:
+            return clarification.readings[shared.index(max(shared))]
     return None
 
 
 def answer_of(
-    reading: Interpretation, others: Sequence[Interpretation], passages: Sequence[Passage], answer: str
+    reading: Interpretation, other_readings: Sequence[Interpretation], passages: Sequence[Passage], answer: str
 ) -> str:
     """Return the text that answers one reading: the answer's sentences that tell it alone, else its passage's."""
-    rest = [part for other in others for part in several(other.answer) if not agree(part, [reading.answer])]
-    own = several(reading.answer)
-    told = [
+    parts = (part for other in other_readings for part in several(other.answer))
+    other_answers = [part for part in parts if not agree(part, [reading.answer])]
+    own_answers = several(reading.answer)
+    own_sentences = [
         sentence.text
         for sentence in sentences(answer)
-        if any(holds(unmarked(sentence.text), part, without_marks) for part in own)
-        and not any(holds(unmarked(sentence.text), part, without_marks) for part in rest)
+        if any(holds(unmarked(sentence.text), part, without_marks) for part in own_answers)
+        and not any(holds(unmarked(sentence.text), part, without_marks) for part in other_answers)
     ]
-    if told:
-        return " ".join(told)
+    if own_sentences:
+        return " ".join(own_sentences)
     cited = next((passage for passage in passages if passage.pid == reading.pid), None)
     sentence = sentence_of(cited.text, reading.answer) if cited else ""
     return sentence or f"{reading.question} {reading.answer}"
@@ -163,18 +164,21 @@ def _by_titles(question: str, titles: Sequence[str]) -> tuple[str, list[str]]:
     if not all(titles) or len({title.casefold() for title in titles}) < len(titles):
         return "", []
     parts = [split_title(title, commas=True) for title in titles]
-    if len({own for own, _ in parts}) == 1 and all(SECTION in own and apart for own, apart in parts):
+    one_title = len({main_title for main_title, _ in parts}) == 1
+    if one_title and all(SECTION in main_title and qualifier for main_title, qualifier in parts):
         return parts[0][0].partition(SECTION)[0], [qualifier for _, qualifier in parts]
-    asked = {word.lower() for word in words(question)}
-    names = Counter(name for name, _ in parts if {word.lower() for word in words(name)} <= asked)
+    question_words = {word.lower() for word in words(question)}
+    names = Counter(name for name, _ in parts if {word.lower() for word in words(name)} <= question_words)
     name = names.most_common(1)[0][0] if names else ""
-    labels = [_label(name, own, qualifier, title) for (own, qualifier), title in zip(parts, titles, strict=True)]
+    labels = [
+        _label(name, main_title, qualifier, title) for (main_title, qualifier), title in zip(parts, titles, strict=True)
+    ]
     return (name, labels) if len({label.casefold() for label in labels}) == len(labels) else (name, list(titles))
 
 
-def _label(name: str, own: str, qualifier: str, title: str) -> str:
+def _label(name: str, main_title: str, qualifier: str, title: str) -> str:
     """Return what a choice is called: "the 1997 film" or "Ontario" where its title says so, else the title."""
-    if own != name or not qualifier:
+    if main_title != name or not qualifier:
         return title
     return f"the {qualifier}" if is_kind(qualifier) else qualifier
 
@@ -185,18 +189,19 @@ def _by_questions(question: str, wordings: Sequence[str]) -> list[str]:
     `polyqa.reports.readings.titles` says in fewer words what differs, which is enough above a card that has the whole
     question, and not in a question: "What do you mean: saw or explained?".
     """
-    asked, whole = set(content_words(question)), [f"“{wording.rstrip('?')}”" for wording in wordings]
+    question_words = set(content_words(question))
+    quoted_wordings = [f"“{wording.rstrip('?')}”" for wording in wordings]
     labels = []
     for wording in wordings:
-        said = wording.rstrip("?. ").split()
-        news = [at for at, word in enumerate(said) if set(content_words(word)) - asked]
+        wording_words = wording.rstrip("?. ").split()
+        news = [at for at, word in enumerate(wording_words) if set(content_words(word)) - question_words]
         start = news[0] if news else 0
-        while start and said[start - 1].lower() in STOPWORDS:
+        while start and wording_words[start - 1].lower() in STOPWORDS:
             start -= 1
-        while start < len(said) - 1 and said[start].lower() not in _PREPOSITIONS:
+        while start < len(wording_words) - 1 and wording_words[start].lower() not in _PREPOSITIONS:
             start += 1
-        if not news or start > news[0] or len(said) - start > _LONGEST:
-            return whole
-        label = " ".join(said[start:])
+        if not news or start > news[0] or len(wording_words) - start > _LONGEST:
+            return quoted_wordings
+        label = " ".join(wording_words[start:])
         labels.append(label if "(" in label else label.replace(")", ""))
-    return labels if len(set(labels)) == len(labels) else whole
+    return labels if len(set(labels)) == len(labels) else quoted_wordings

@@ -118,10 +118,10 @@ class Workers(Generic[Item, Result]):
             while waiting and idle and failure is None:
                 actor = idle.pop()
                 running[actor.call.remote(waiting.pop())] = actor
-            (done,), _ = ray.wait([*running])
-            idle.append(running.pop(done))
+            (reference,), _ = ray.wait([*running])
+            idle.append(running.pop(reference))
             try:
-                yield ray.get(done)
+                yield ray.get(reference)
             except ray.exceptions.RayError as error:
                 failure = failure or error
         if failure is not None:
@@ -243,16 +243,21 @@ def for_workers(
         shared = replace(shared, requests_per_minute=shared.requests_per_minute / workers)
     if shared.record is not None:
         shared = replace(shared, record=Path(shared.record).absolute())
-    named = replace(models, lm=models.chosen_lm, settings=shared)  # workers have DSPy settings of their own
-    parts = {"lm": named.lm, "helper_lm": named.helper_lm, "reader": named.reader, "judge": named.judge}
+    named_models = replace(models, lm=models.chosen_lm, settings=shared)  # workers have DSPy settings of their own
+    parts = {
+        "lm": named_models.lm,
+        "helper_lm": named_models.helper_lm,
+        "reader": named_models.reader,
+        "judge": named_models.judge,
+    }
     for name, model in parts.items():
         if model is not None and not isinstance(model, str):
             raise PolyqaError(f"On a cluster each worker makes the models: give {name} by its name, not as an object.")
     places: dict[str, Any] = {name: absolute_recorded(str(model)) for name, model in parts.items() if model is not None}
-    named = replace(named, **places)
+    named_models = replace(named_models, **places)
     files = {name: Path(settings[name]) for name in ("demos", "questions") if settings.get(name) is not None}
-    given = {name: _travelling(value) for name, value in {**settings, **files}.items()}
-    return _travelling(Path(program)), given, named
+    travelling_settings = {name: _travelling(value) for name, value in {**settings, **files}.items()}
+    return _travelling(Path(program)), travelling_settings, named_models
 
 
 def _travelling(value: Any) -> Any:

@@ -187,9 +187,11 @@ def compile(
         test_runs = compiled.test_runs
         cards = {
             name: DataCard(
-                source=own.described[:MOST_NAME], n=len(own.asked), fingerprint=questions_fingerprint(own.asked)
+                source=question_set.described[:MOST_NAME],
+                n=len(question_set.asked),
+                fingerprint=questions_fingerprint(question_set.asked),
             )
-            for name, own in data.items()
+            for name, question_set in data.items()
         }
         encoder = loading_settings.get("encoder", EMBEDDED_ENCODER)
         card = _card(
@@ -213,12 +215,12 @@ def compile(
             test=_scores(*test_runs, measure) if test_runs else None,
         )
         place = save_artifact(compiled.program, card, out, readme, report, scores.to_text())
-        made = Made(place, card, compiled)
+        compilation = Made(place, card, compiled)
         parameters = card.model_dump(mode="json", exclude={"signatures", "dev_gain", "test_gain", "spent"})
-        results.add(parameters=parameters, figures=_figures(card), files=made.path)
-        if not made.failed:
+        results.add(parameters=parameters, figures=_figures(card), files=compilation.path)
+        if not compilation.failed:
             remove_work(work)
-        return made
+        return compilation
 
 
 def require_free(out: Path) -> None:
@@ -247,12 +249,12 @@ def _figures(card: Card) -> dict[str, float]:
 def _checked_settings(program: str, settings: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what `polyqa.load` takes beside a program's own settings, and those, if a card can tell of them."""
     check_program(program)
-    parts, own = loading.split_settings(settings)
+    parts, own_settings = loading.split_settings(settings)
     if "demos" in parts:
         raise PolyqaError("compile takes no demos: it begins with a program as it is, so that the card can tell how.")
-    check_settings(own)
-    loading.check_settings(program, own)
-    return parts, own
+    check_settings(own_settings)
+    loading.check_settings(program, own_settings)
+    return parts, own_settings
 
 
 def _taught(plan: Plan, student: dspy.Module, teacher: Teacher, models: Models, settings: Mapping[str, Any]) -> Plan:
@@ -267,7 +269,7 @@ def _taught(plan: Plan, student: dspy.Module, teacher: Teacher, models: Models, 
     return plan
 
 
-def _card(student: dspy.Module, plan: Plan, compiled: Compiled, data: dict[str, DataCard], **more: Any) -> Card:
+def _card(student: dspy.Module, plan: Plan, compiled: Compiled, data: dict[str, DataCard], **other_fields: Any) -> Card:
     opened = loading.index_of(student)
     measure = plan.metric.measure
     return Card(
@@ -292,7 +294,7 @@ def _card(student: dspy.Module, plan: Plan, compiled: Compiled, data: dict[str, 
         spent=compiled.spent,
         dev_gain=_gain(compiled.before, compiled.after, measure, data["dev"]),
         date=datetime.datetime.now(datetime.UTC).date().isoformat(),
-        **more,
+        **other_fields,
     )
 
 
@@ -357,12 +359,12 @@ def expected_cost(program: dspy.Module, plan: Plan) -> Estimate:
     be, and how long they make prompts, is not known either.
     """
     richest = max(plan.trainset, key=lambda question: len(question.readings))
-    own, taught = 2 * (len(plan.devset) + len(plan.testset)), plan.recipe.runs(len(plan.trainset))
+    measuring_runs, teaching_runs = 2 * (len(plan.devset) + len(plan.testset)), plan.recipe.runs(len(plan.trainset))
     each = cost(program, question=richest.question, lm=str(plan.lm.model))
-    parts = [(own + taught, each)]
-    if taught and (plan.teacher or plan.teacher_lm):
+    parts = [(measuring_runs + teaching_runs, each)]
+    if teaching_runs and (plan.teacher or plan.teacher_lm):
         teacher, lm = plan.teacher or program, plan.teacher_lm or plan.lm
-        parts = [(own, each), (taught, cost(teacher, question=richest.question, lm=str(lm.model)))]
+        parts = [(measuring_runs, each), (teaching_runs, cost(teacher, question=richest.question, lm=str(lm.model)))]
     searches = ", ".join(plan.recipe.searches)
     left_out = ["the tokens of demos in later prompts"] if plan.recipe.shows_demos else []
     left_out += [f"the runs of {searches}, which --max-calls limits"] if searches else []
@@ -370,15 +372,15 @@ def expected_cost(program: dspy.Module, plan: Plan) -> Estimate:
 
 
 def _gain(before: Run, after: Run, measure: Measure, data: DataCard) -> Gain:
-    found = difference_in(before, after, measure)
+    change = difference_in(before, after, measure)
     return Gain(
         metric=measure,
         before=_figure(before, measure),
         after=_figure(after, measure),
-        difference=round(found.difference, 3),
-        low=_finite(found.low),
-        high=_finite(found.high),
-        p=round(found.p, 4),
+        difference=round(change.difference, 3),
+        low=_finite(change.low),
+        high=_finite(change.high),
+        p=round(change.p, 4),
         data=data,
         failed_before=before.failed,
         failed_after=after.failed,

@@ -88,10 +88,10 @@ def signs(
 ) -> list[Signs | None]:
     """Return what speaks for each reading; ``None`` for one whose answer stands in no passage. One batch is read."""
     texts = {passage.pid: passage.indexed_text for passage in passages}
-    cited = [(one.answer, texts.get(one.pid or "", "")) for one in readings]
+    cited = [(reading.answer, texts.get(reading.pid or "", "")) for reading in readings]
     to_read = dict.fromkeys(text for answer, text in cited if _stands(answer, text))
     read = dict(zip(to_read, reader.read([(question, text) for text in to_read], keep=SPANS), strict=True))
-    yes_or_no, asked = asks_yes_or_no(question), content_words(question)
+    yes_or_no, question_words = asks_yes_or_no(question), content_words(question)
 
     def sign(answer: str, text: str) -> Signs | None:
         if yes_or_no and text and _SAYS_YES_OR_NO.match(answer):
@@ -100,7 +100,7 @@ def signs(
             margin = min(max(_margin(answer, read[text]), _LEAST_MARGIN), _MOST_MARGIN)
         else:
             return None
-        return Signs(margin, missing(question, text), share(asked, text))
+        return Signs(margin, missing(question, text), share(question_words, text))
 
     return [sign(answer, text) for answer, text in cited]
 
@@ -110,10 +110,10 @@ def _stands(answer: str, text: str) -> bool:
 
 
 def _margin(answer: str, reading: Reading) -> float:
-    wanted = [normalize_short(part) for part in (several(answer) or [answer])]
+    answers = [normalize_short(part) for part in (several(answer) or [answer])]
     for span in reading.spans:
         text = normalize_short(span.text)
-        if text and any(_within(text, answer) or _within(answer, text) for answer in wanted if answer):
+        if text and any(_within(text, answer) or _within(answer, text) for answer in answers if answer):
             return span.score - reading.null_score
     return reading.spans[-1].score - reading.null_score if reading.spans else _LEAST_MARGIN
 

@@ -118,10 +118,10 @@ class Estimate:
         return sum(times for times, _ in self.parts)
 
     def __str__(self) -> str:
-        calls = sum(times * one.calls.mean for times, one in self.parts)
-        read = sum(times * one.input_tokens.mean for times, one in self.parts)
-        written = sum(times * one.output_tokens.mean for times, one in self.parts)
-        paid = [times * one.dollars.mean for times, one in self.parts if one.dollars is not None]
+        calls = sum(times * part.calls.mean for times, part in self.parts)
+        read = sum(times * part.input_tokens.mean for times, part in self.parts)
+        written = sum(times * part.output_tokens.mean for times, part in self.parts)
+        paid = [times * part.dollars.mean for times, part in self.parts if part.dollars is not None]
         money = f"${sum(paid):,.2f}" if len(paid) == len(self.parts) else "price unknown"
         return (
             f"{counted(self.runs, 'run')} of the program, about {calls:,.0f} calls, "
@@ -169,9 +169,12 @@ def cost(
         If something the user gave is missing or wrong.
     """
     counting = tokenizer(lm)
-    asked = as_questions(questions)
-    given = [question] if isinstance(question, str) else question
-    texts = [check_question(one) for one in given] if given is not None else [one.question for one in asked.asked]
+    question_set = as_questions(questions)
+    own_questions = [question] if isinstance(question, str) else question
+    if own_questions is None:
+        texts = [item.question for item in question_set.asked]
+    else:
+        texts = [check_question(text) for text in own_questions]
     if not texts:
         raise PolyqaError("There is no question to reckon with: give one at least.")
     ready, name = ready_program(default_program(lm) if program is None else program, index, settings)
@@ -181,20 +184,20 @@ def cost(
         helper_lm = dspy.LM(helper_lm, api_key="none")
     if helper_lm is not None:
         give_helper(rehearsed, helper_lm)
-    own = _without_lms(rehearsed)
+    lm_names = _without_lms(rehearsed)
     calls = [_calls_of(rehearsed, text) for text in texts]
-    taken = [[_taken(call, own.get(call.predictor, lm), counting) for call in one] for one in calls]
+    taken = [[_taken(call, lm_names.get(call.predictor, lm), counting) for call in run] for run in calls]
     limits = limits_of(ready)
     return Cost(
         program=name,
         lm=lm,
         tokenizer=counting.name,
-        source="your question" if question is not None else asked.described,
+        source="your question" if question is not None else question_set.described,
         questions=texts,
         depth=limits and limits.depth,
         most_calls=limits and limits.calls,
-        steps=_steps([call for one in taken for call in one], len(texts)),
-        **{name: Spread.of([_sum(one, name) for one in taken]) for name in _FIGURES},
+        steps=_steps([call for run in taken for call in run], len(texts)),
+        **{name: Spread.of([_sum(run, name) for run in taken]) for name in _FIGURES},
     )
 
 
@@ -202,10 +205,12 @@ def _without_lms(program: dspy.Module) -> Mapping[str, str]:
     """Take the predictors' own language models away, so that nothing is sent; return their names by predictor."""
     for _, part in program.named_sub_modules():
         part._compiled = False  # DSPy's named_predictors passes over the predictors of compiled parts
-    own = {name: str(predictor.lm.model) for name, predictor in program.named_predictors() if predictor.lm is not None}
+    lm_names = {
+        name: str(predictor.lm.model) for name, predictor in program.named_predictors() if predictor.lm is not None
+    }
     for _, predictor in program.named_predictors():
         predictor.lm = None
-    return own
+    return lm_names
 
 
 def _calls_of(program: dspy.Module, question: str) -> Sequence[Call]:

@@ -85,8 +85,8 @@ def evaluate(
     make, label = checked_program(program, settings, models.helping())
     scorer = make_scorer(models, alce=alce)
     question_set = as_questions(questions)
-    asked = question_set.asked
-    if not asked:
+    asked_questions = question_set.asked
+    if not asked_questions:
         raise PolyqaError("There are no questions: give one at least.")
     if threads is not None and threads < 1:
         raise PolyqaError(f"threads is at least 1, not {threads}.")
@@ -95,6 +95,7 @@ def evaluate(
     model, ready = model.copy(cache=False), with_cache(ready, False)
     warm_up(ready, model)
     scorer.reader.read([("warm up?", "warm up")])  # one that cannot be loaded should cost no call
+    question_count = counted(len(asked_questions), "question")
     identity = RunIdentity.of(
         ready,
         model,
@@ -102,24 +103,25 @@ def evaluate(
         index=index_of(ready),
         reader=scorer.reader.name + (", ALCE's cut" if scorer.alce else ""),
         judge=scorer.judge.name if scorer.judge else None,
-        questions=f"{question_set.described}, {counted(len(asked), 'question')} ({questions_fingerprint(asked)})",
-        n=len(asked),
+        questions=f"{question_set.described}, {question_count} ({questions_fingerprint(asked_questions)})",
+        n=len(asked_questions),
     )
     each = threads or default_threads(model)
     name = run_name(label, question_set, model.model, settings.get("demos"), helper_lm=names_of(own_lms(ready)))
     place = Path(folder or Path("runs") / name)
-    own = question_set.own_documents
-    for question in asked if own else ():
+    own_documents = question_set.own_documents
+    for question in asked_questions if own_documents else ():
         over_own_documents(ready, question)  # what lacks should cost no call
-    answer: Answer = partial(_answer, ready, lm=model, scorer=scorer, own_documents=own)
+    answer: Answer = partial(_answer, ready, lm=model, scorer=scorer, own_documents=own_documents)
     with job("evaluate", place.name) as report, ExitStack() as running:
         report.add(parameters=identity.model_dump())
         if ray is not None:
-            named = for_workers(program, settings, models, ray.workers)
-            workers = running.enter_context(on_ray(partial(make_answer, *named, alce, own), ray, at_once=each))
+            worker_arguments = for_workers(program, settings, models, ray.workers)
+            make_worker = partial(make_answer, *worker_arguments, alce, own_documents)
+            workers = running.enter_context(on_ray(make_worker, ray, at_once=each))
             answer = workers.call
         threads = each * (ray.workers if ray else 1)
-        run = run_answers(answer, asked, folder=place, identity=identity, threads=threads)
+        run = run_answers(answer, asked_questions, folder=place, identity=identity, threads=threads)
         report.add(figures=figures_of(run), files=run.path)
     return run
 
@@ -157,9 +159,9 @@ def run_name(
     helper_lm: str | None = None,
 ) -> str:
     """Return what the folder of a run is called: program, questions, language models and demos."""
-    asked = as_questions(questions)
+    question_set = as_questions(questions)
     # A sample, or another split, has a folder of its own: the first try on a few questions is in nobody's way.
-    parts = [program, asked.short, *(str(part) for part in (asked.split, asked.limit) if part)]
+    parts = [program, question_set.short, *(str(part) for part in (question_set.split, question_set.limit) if part)]
     if lm != MODEL_NAME:
         parts.append(split_address(lm)[0])
     if helper_lm is not None:

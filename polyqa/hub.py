@@ -78,8 +78,8 @@ def push(what: str | Path, repo: str, *, private: bool = False, license: str | N
         with _hub_errors(repo, "pushed"):
             api = HfApi(library_name="polyqa")
             api.create_repo(repo, private=private or None, exist_ok=True)
-            held = api.repo_info(repo, timeout=TIMEOUT)
-            if strange := sorted({file.rfilename for file in held.siblings or ()} - {_OF_THE_HUB, *_FILES}):
+            repository = api.repo_info(repo, timeout=TIMEOUT)
+            if strange := sorted({file.rfilename for file in repository.siblings or ()} - {_OF_THE_HUB, *_FILES}):
                 raise PolyqaError(
                     f"{repo} holds {strange[0]!r:.80}, which no compiled program has: push to a repository of its own."
                 )
@@ -88,7 +88,7 @@ def push(what: str | Path, repo: str, *, private: bool = False, license: str | N
                 folder_path=folder,
                 commit_message="Upload compiled program with polyqa",
                 delete_patterns=[*_FILES],  # those that it does not have any more
-                parent_commit=held.sha,
+                parent_commit=repository.sha,
             )
     return Pushed(repo, str(commit.repo_url), commit.oid)
 

@@ -96,8 +96,8 @@ class LMSettings:
 
     def sampling(self) -> dict[str, Any]:
         """Return what changes replies, as keywords of `dspy.LM`."""
-        given = {"temperature": self.temperature, "max_tokens": self.max_tokens}
-        return {**self.more, **{name: value for name, value in given.items() if value is not None}}
+        settings = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return {**self.more, **{name: value for name, value in settings.items() if value is not None}}
 
     def limits(self) -> dict[str, Any]:
         """Return what ends, spaces and records calls, as keywords of `language_model`."""
@@ -157,8 +157,8 @@ class Models:
         if not isinstance(chosen, str):
             if not isinstance(chosen, dspy.BaseLM):
                 raise PolyqaError(f"A language model is a name or one of DSPy, not {chosen!r:.80}.")
-            others = (self.helper_lm, self.prompt_lm, self.judge if self.judge != "embedded" else None)
-            if self.settings != LMSettings() and not any(isinstance(one, str) for one in others):
+            other_models = (self.helper_lm, self.prompt_lm, self.judge if self.judge != "embedded" else None)
+            if self.settings != LMSettings() and not any(isinstance(model, str) for model in other_models):
                 raise PolyqaError(
                     f"Settings are for language models by name, and {chosen.model} is made already: give them where it "
                     "is made. `polyqa.recorded(path, lm)` records one."
@@ -291,12 +291,12 @@ def language_model(
         if not text.isprintable():
             raise PolyqaError(f"{what} is one line of text, not {text!r}.")
     check_name(name)
-    told = settings.pop("reasons", None)
-    thinks, known = reasons(name) if told is None else bool(told), dspy_knows_that_it_reasons(name)
-    if thinks and not known and "max_tokens" in settings:  # of models that it knows DSPy asks for the other itself
+    by_user = settings.pop("reasons", None)
+    thinks, dspy_knows = reasons(name) if by_user is None else bool(by_user), dspy_knows_that_it_reasons(name)
+    if thinks and not dspy_knows and "max_tokens" in settings:  # of models that it knows DSPy asks for the other itself
         settings["max_completion_tokens"] = settings.pop("max_tokens")
-    reasoning = {"max_tokens" if known else "max_completion_tokens": REASONING_TOKENS}
-    defaults = reasoning if thinks or known else DEFAULT_SAMPLING
+    reasoning = {"max_tokens" if dspy_knows else "max_completion_tokens": REASONING_TOKENS}
+    defaults = reasoning if thinks or dspy_knows else DEFAULT_SAMPLING
     connection = _connection(name, server_address(name, api_base), settings)
     chosen = {name: value for name, value in {**defaults, **connection, **settings}.items() if value is not None}
     chosen["num_retries"] = retries
@@ -309,7 +309,7 @@ def language_model(
             lm = BoundedLM(name, **{**chosen, **address, "engine": "litellm"})
     except (TypeError, ValueError, LMConfigurationError) as error:
         raise PolyqaError(f"{name} cannot be asked so: {' '.join(str(error).split())}") from error
-    return keep(lm, {*settings, *(SAMPLED if thinks and not known else ())})
+    return keep(lm, {*settings, *(SAMPLED if thinks and not dspy_knows else ())})
 
 
 def _local_model(name: str, **settings: Any) -> dspy.LM:
@@ -318,9 +318,9 @@ def _local_model(name: str, **settings: Any) -> dspy.LM:
     from polyqa.models.gguf import model_file, model_name
 
     path = model_file(name.removeprefix(LOCAL).removeprefix("/"))
-    own, model = _of_the_process(settings), model_name(path)
-    engine = shared_engine(path, model, local_settings(**own))
-    settings = {name: value for name, value in settings.items() if name not in own}
+    process_settings, model = _of_the_process(settings), model_name(path)
+    engine = shared_engine(path, model, local_settings(**process_settings))
+    settings = {name: value for name, value in settings.items() if name not in process_settings}
     sampling = {"temperature": 0.0, "max_tokens": DEFAULT_SAMPLING["max_tokens"]}
     try:
         chosen = {name: value for name, value in {**sampling, **settings}.items() if value is not None}
@@ -349,8 +349,8 @@ def split_address(name: str) -> tuple[str, str | None]:
     >>> split_address("vertex_ai/claude-3-5-sonnet@20240620")
     ('vertex_ai/claude-3-5-sonnet@20240620', None)
     """
-    named = re.fullmatch(r"(.+?)@(https?://.*)", name, re.S)
-    return (named[1], named[2]) if named else (name, None)
+    match = re.fullmatch(r"(.+?)@(https?://.*)", name, re.S)
+    return (match[1], match[2]) if match else (name, None)
 
 
 def check_name(name: str) -> None:
@@ -361,12 +361,12 @@ def check_name(name: str) -> None:
     PolyqaError
         If the provider or the model is missing.
     """
-    whole = split_address(name)[0]
-    provider, slash, model = whole.partition("/")
-    if whole == LOCAL or whole.startswith((f"{LOCAL}/", RECORDED)) or (provider.strip() and model.strip("/ ")):
+    bare_name = split_address(name)[0]
+    provider, slash, model = bare_name.partition("/")
+    if bare_name == LOCAL or bare_name.startswith((f"{LOCAL}/", RECORDED)) or (provider.strip() and model.strip("/ ")):
         return
-    missing, one = ("model", "") if slash and provider else ("provider", provider or model)
-    hosted, near = (f"openai/{one or 'gpt-4o-mini'}", f"ollama_chat/{one or 'llama3.1'}")
+    missing, example = ("model", "") if slash and provider else ("provider", provider or model)
+    hosted, near = (f"openai/{example or 'gpt-4o-mini'}", f"ollama_chat/{example or 'llama3.1'}")
     raise PolyqaError(f"{name!r} names no {missing}; write provider/model, such as {hosted} or {near}.")
 
 
@@ -402,8 +402,8 @@ def _with_limits(name: str, settings: LMSettings, sampling: Mapping[str, Any], a
     if split_address(name)[0] == MODEL_NAME:
         return language_model(name, api_base=api_base, record=settings.record)
     here = {"requests_per_minute": None} if name.partition("/")[0] == LOCAL else {}  # the limit is a provider's
-    own = {**settings.limits(), **sampling, **_of_the_process(settings.more, name), **here}
-    return language_model(name, api_base=api_base, **own)
+    own_settings = {**settings.limits(), **sampling, **_of_the_process(settings.more, name), **here}
+    return language_model(name, api_base=api_base, **own_settings)
 
 
 def _refuse_settings(settings: LMSettings) -> None:

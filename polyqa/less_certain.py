@@ -124,18 +124,18 @@ class _LongAnswer:
         return item[0] if item and (self.numbered or not text[0].isdigit()) else ""
 
     def _tells(self, text: str) -> set[int]:
-        told = unmarked(text)
+        sentence = unmarked(text)
         return {
             place
             for place, reading in enumerate(self.readings)
-            if any(holds(told, one, without_marks) for one in several(reading.answer))
+            if any(holds(sentence, answer, without_marks) for answer in several(reading.answer))
         }
 
     def staying(self, doubted: Sequence[int]) -> list[int]:
         """Return the places of the readings that stay: the sure ones, and those told in one breath with them."""
         staying = set(range(len(self.readings))) - set(doubted)
         claims = [part.tells for part in self.parts if not self._quoted(part.text)]
-        while claimed := {place for told in claims for place in told - staying if self._claimed(place, told & staying)}:
+        while claimed := {at for tells in claims for at in tells - staying if self._claimed(at, tells & staying)}:
             staying |= claimed
         return sorted(staying)
 
@@ -144,19 +144,19 @@ class _LongAnswer:
 
         Those and what goes on about them go if passages have a sentence for each of the others, which are returned.
         """
-        kept: list[_Part] = []
-        others: set[int] = set()
-        left = False
+        parts: list[_Part] = []
+        lost: set[int] = set()
+        going = False
         for part in self.parts:
-            rest = part.tells.difference(untold)
-            mixed = any(self._claimed(place, rest) for place in part.tells - rest) and not self._quoted(part.text)
-            left = (mixed or (left and bool(_POINTS_BACK.match(part.text)))) and all(map(self._evidence, rest))
-            if left:
-                others |= rest
+            others = part.tells.difference(untold)
+            mixed = any(self._claimed(place, others) for place in part.tells - others) and not self._quoted(part.text)
+            going = (mixed or (going and bool(_POINTS_BACK.match(part.text)))) and all(map(self._evidence, others))
+            if going:
+                lost |= others
             else:
-                kept.append(part)
-        self.parts = kept
-        return others
+                parts.append(part)
+        self.parts = parts
+        return lost
 
     def by_passages(self, staying: Collection[int]) -> bool:
         """Put sentences of passages in place of those that do not say which, or invent; return if there were any.
@@ -164,7 +164,7 @@ class _LongAnswer:
         The former stay, with titles, where passages have no sentence, the latter as they are.
         """
         alike = self._alike(staying)
-        said: list[_Part] = []
+        parts: list[_Part] = []
         for part in self.parts:
             if part in alike or self._invents(part):
                 evidence = list(dict.fromkeys(self._evidence(place) for place in sorted(part.tells)))
@@ -175,11 +175,11 @@ class _LongAnswer:
                     evidence[0] = f"{self._item(part.text)}{evidence[0]}"
                 gaps = chain([part.gap], repeat(" "))
                 part_of = (_Part(gap, text, self._tells(text)) for gap, text in zip(gaps, evidence, strict=False))
-                said += [one for one in part_of if one.text not in {other.text for other in said}]
+                parts += [new_part for new_part in part_of if new_part.text not in {other.text for other in parts}]
             else:
-                said.append(part)
-        before, self.parts = self.parts, said
-        return said != before
+                parts.append(part)
+        before, self.parts = self.parts, parts
+        return parts != before
 
     def _alike(self, staying: Collection[int]) -> list[_Part]:
         """Return the sentences that do not say which thing they mean.
@@ -191,8 +191,8 @@ class _LongAnswer:
             passage = self._passage(part.text, part.tells)
             if passage is not None and len(part.tells) == 1 and part.tells.issubset(staying):
                 answer = self.readings[min(part.tells)].answer
-                said = " ".join(content_words(unmarked(part.text.removeprefix(self._item(part.text)))))
-                beyond = stems(said) - stems(f"{self.question} {answer}")
+                content = " ".join(content_words(unmarked(part.text.removeprefix(self._item(part.text)))))
+                beyond = stems(content) - stems(f"{self.question} {answer}")
                 alike.setdefault(frozenset(beyond), []).append((part, passage.title))
         groups = (group for group in alike.values() if len({title for _, title in group}) > 1)
         return [part for group in groups for part, _ in group]
@@ -207,28 +207,28 @@ class _LongAnswer:
             for at in part.tells
             if (pid := self.readings[at].pid) in self.cited
         }
-        documents = (one for one in self.cited.values() if one.title.partition(SECTION)[0] in cited)
-        known = " ".join([self.question, *(f"{one.title} {one.text}" for one in documents)])
-        return any(not holds(known, figure, without_marks) for figure in figures)
+        documents = (passage for passage in self.cited.values() if passage.title.partition(SECTION)[0] in cited)
+        known_text = " ".join([self.question, *(f"{passage.title} {passage.text}" for passage in documents)])
+        return any(not holds(known_text, figure, without_marks) for figure in figures)
 
     def _claimed(self, place: int, sure: Collection[int]) -> bool:
         """Return whether a sentence that tells sure readings claims another one, too, not just words of theirs."""
         answer = self.readings[place].answer
-        return bool(sure) and not any(holds(self.readings[one].answer, answer, without_marks) for one in sure)
+        return bool(sure) and not any(holds(self.readings[at].answer, answer, without_marks) for at in sure)
 
     def _quoted(self, text: str) -> bool:
         """Return whether a passage says a sentence word for word, with its title before it or without."""
         words = without_marks(text)
         return any(
-            f" {words.removeprefix(without_marks(one.title)).strip()} " in f" {without_marks(one.text)} "
-            for one in self.cited.values()
+            f" {words.removeprefix(without_marks(passage.title)).strip()} " in f" {without_marks(passage.text)} "
+            for passage in self.cited.values()
         )
 
     def split(
         self, staying: Sequence[int], doubted: Sequence[int], untold: Collection[int], sure: Collection[int]
     ) -> tuple[str, list[str]]:
         """Return the answer about the readings that stay, and the sentences about the others."""
-        said: list[_Part] = []
+        parts: list[_Part] = []
         behind: list[str] = []
         moved: PromptPassage | None = None  # what the sentence before is about, if that goes behind, or goes
         titled: PromptPassage | None = None  # the same of the last one behind
@@ -246,38 +246,38 @@ class _LongAnswer:
                     titled = passage or titled
             else:  # what it points to, or the title that it stood behind, may have gone
                 lacks = passage is not None and (back or passage is moved)
-                said.append(replace(part, text=_with_title(part.text, passage)) if passage and lacks else part)
+                parts.append(replace(part, text=_with_title(part.text, passage)) if passage and lacks else part)
                 moved = None
-        said += self.forgotten(staying, sure, said)
-        opened = self.opened and sum(bool(part.tells) for part in said) > 1
-        main = " ".join(filter(None, [self._opening(staying) if opened else "", _joined(said, self.numbered)]))
-        told = set(untold).union(*(part.tells for part in self.parts))
-        behind += [self._evidence(at) for at in doubted if at not in told]
-        return main, [one for one in dict.fromkeys(behind) if one and one not in main]
+        parts += self.forgotten(staying, sure, parts)
+        opened = self.opened and sum(bool(part.tells) for part in parts) > 1
+        main = " ".join(filter(None, [self._opening(staying) if opened else "", _joined(parts, self.numbered)]))
+        told_places = set(untold).union(*(part.tells for part in self.parts))
+        behind += [self._evidence(at) for at in doubted if at not in told_places]
+        return main, [sentence for sentence in dict.fromkeys(behind) if sentence and sentence not in main]
 
     def forgotten(
-        self, staying: Sequence[int], sure: Collection[int], said: Sequence[_Part] | None = None
+        self, staying: Sequence[int], sure: Collection[int], parts: Sequence[_Part] | None = None
     ) -> list[_Part]:
-        """Return sentences for the readings that what is ``said``, or else the whole answer, does not tell.
+        """Return sentences for the readings that ``parts``, or else those of the whole answer, do not tell.
 
         What no passage says is told only if nothing else is left of the answer.
         """
-        said = self.parts if said is None else said
-        nothing = not any(part.tells for part in said)
-        broken_off = bool(said) and not ends(said[-1].text)  # or a few words, as of a user's own program
-        gap = "\n\n" if broken_off or any("\n" in part.gap for part in said) else " "
+        parts = self.parts if parts is None else parts
+        nothing = not any(part.tells for part in parts)
+        broken_off = bool(parts) and not ends(parts[-1].text)  # or a few words, as of a user's own program
+        gap = "\n\n" if broken_off or any("\n" in part.gap for part in parts) else " "
         added: list[_Part] = []
         for place in staying:
             answer = self.readings[place].answer
-            told = (place in part.tells or says(unmarked(part.text), answer) for part in [*said, *added])
-            if (nothing or place in sure) and not any(told) and place not in self._tells(self.less):
-                text = self._evidence(place) or ("" if said else statement(self.readings[place]))
+            is_told = (place in part.tells or says(unmarked(part.text), answer) for part in [*parts, *added])
+            if (nothing or place in sure) and not any(is_told) and place not in self._tells(self.less):
+                text = self._evidence(place) or ("" if parts else statement(self.readings[place]))
                 added += [_Part(gap, text, self._tells(text))] * bool(text)
         return added
 
     def _passage(self, text: str, tells: Collection[int]) -> PromptPassage | None:
         """Return the passage behind whose title a sentence stands, else that of the first reading that it tells."""
-        titled = (one for one in self.cited.values() if one.title and text.startswith(f"{one.title}: "))
+        titled = (passage for passage in self.cited.values() if passage.title and text.startswith(f"{passage.title}: "))
         return next(titled, self.cited.get(self.readings[min(tells)].pid or "") if tells else None)
 
     def _evidence(self, place: int) -> str:
@@ -296,8 +296,8 @@ class _LongAnswer:
     def _opening(self, staying: Sequence[int]) -> str:
         """Return the sentence that says what may be meant, if there was one; nothing if one title says it all."""
         readings = [self.readings[place] for place in staying]
-        cited = [self.cited[one.pid] for one in readings if one.pid in self.cited]
-        several_titles = len({one.title for one in cited}) > 1
+        cited = [self.cited[reading.pid] for reading in readings if reading.pid in self.cited]
+        several_titles = len({passage.title for passage in cited}) > 1
         return opening_of(self.question, readings, cited) if several_titles else ""
 
 

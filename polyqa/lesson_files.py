@@ -60,10 +60,10 @@ def lessons() -> list[Lesson]:
 
 def lesson(number: int) -> Lesson:
     """Return one lesson; a `PolyqaError` if there is none of that number."""
-    every = {one.number: one for one in lessons()}
-    if number not in every:
-        raise PolyqaError(f"There is no lesson {number}; there are {', '.join(map(str, every))}.")
-    return every[number]
+    by_number = {one.number: one for one in lessons()}
+    if number not in by_number:
+        raise PolyqaError(f"There is no lesson {number}; there are {', '.join(map(str, by_number))}.")
+    return by_number[number]
 
 
 def _cell(cell: Mapping[str, Any], pictures: bool) -> Iterator[str]:

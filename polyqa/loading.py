@@ -124,11 +124,11 @@ def load(
         _check_parts(artifact, own_encoder, reranker)
         reranker = reranker or artifact.card.reranker
         if "index" in registered(name).needs:
-            card, own = artifact.card.index, _compiled_index(artifact, index)
-            given = where is not None or own.condition is not None
-            if not given and card is not None and (index is None or card.fingerprint == own.fingerprint):
+            card, own_index = artifact.card.index, _compiled_index(artifact, index)
+            has_condition = where is not None or own_index.condition is not None
+            if not has_condition and card is not None and (index is None or card.fingerprint == own_index.fingerprint):
                 where = card.condition
-            index = own
+            index = own_index
     opened = DEFAULT_INDEX if index is None else index
     loaded = _assemble(name, opened, where, own_encoder, reranker, questions, checked)
     if artifact is not None:
@@ -181,10 +181,10 @@ def check_settings(
     if program in PROGRAMS:
         return checked_settings(str(program), settings)
     if find_artifact(program) is None:
-        known = ", ".join([*PROGRAMS, *artifact_names()])
-        raise PolyqaError(f"Unknown program {str(program)!r}; there are {known}, or name the folder of a compiled one.")
-    if given := ", ".join([*settings, *(["demos"] if demos is not None else [])]):
-        raise PolyqaError(f"{program} is compiled: its settings and demos are fixed, {given} cannot be given.")
+        names = ", ".join([*PROGRAMS, *artifact_names()])
+        raise PolyqaError(f"Unknown program {str(program)!r}; there are {names}, or name the folder of a compiled one.")
+    if refused := ", ".join([*settings, *(["demos"] if demos is not None else [])]):
+        raise PolyqaError(f"{program} is compiled: its settings and demos are fixed, {refused} cannot be given.")
     return {}
 
 
@@ -201,8 +201,8 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     similarity, the reader of the embedded engine, and a model that runs on this machine. No language model
     on a server is called.
     """
-    if isinstance(asked := getattr(program, "asked", None), QuestionRetriever):
-        asked.database.warm_up()
+    if isinstance(retriever := getattr(program, "asked", None), QuestionRetriever):
+        retriever.database.warm_up()
     if (index := index_of(program)) is not None:
         index.warm_up()
         reranker = getattr(program, "reranker", None)
@@ -219,7 +219,7 @@ def warm_up(program: dspy.Module, lm: dspy.LM) -> None:
     for reader in (getattr(program, name, None) for name in ("reader", "source_reader")):
         if isinstance(reader, Reader):
             reader.read([("warm up?", _ANYTHING)])
-    if MODEL_NAME in {lm.model, *(own.model for own in own_lms(program).values())}:
+    if MODEL_NAME in {lm.model, *(helper.model for helper in own_lms(program).values())}:
         embedded_engine().models.reader.read([("warm up?", _ANYTHING)])
 
 
@@ -229,15 +229,15 @@ def over(program: dspy.Module, index: ColBERTIndex) -> dspy.Module:
     for _, module in copied.named_sub_modules():
         if isinstance(getattr(module, "retriever", None), FusedRetriever):
             module.retriever = FusedRetriever([index, index.bm25])
-        if isinstance(asked := getattr(module, "asked", None), QuestionRetriever):
-            module.asked = replace(asked, index=index)
+        if isinstance(retriever := getattr(module, "asked", None), QuestionRetriever):
+            module.asked = replace(retriever, index=index)
     return copied
 
 
 def index_of(program: dspy.Module) -> ColBERTIndex | None:
     """Return the index that a program searches, or a part of it; ``None`` if it searches none."""
     retrievers = [getattr(module, "retriever", None) for _, module in program.named_sub_modules()]
-    searched = (index for one in retrievers for index in (one, *getattr(one, "retrievers", ())))
+    searched = (index for retriever in retrievers for index in (retriever, *getattr(retriever, "retrievers", ())))
     return next((index for index in searched if isinstance(index, ColBERTIndex)), None)
 
 
@@ -270,9 +270,9 @@ def over_own_documents(program: dspy.Module, question: Question) -> dspy.Module:
         except KeyError:
             where = f"Document {document.pid!r} of question {question.id!r}"
             raise PolyqaError(f"{where} has no text and is not in the index; name the index that holds it.") from None
-    own = copy(program)
-    own.retriever = _OwnDocuments(passages)
-    return own
+    copied = copy(program)
+    copied.retriever = _OwnDocuments(passages)
+    return copied
 
 
 def _assemble(
@@ -334,10 +334,10 @@ def outline(program: str | Path) -> dspy.Module:
         name, encoder, settings = artifact.card.program, artifact.card.encoder, _checked_card(artifact)
     needs = registered(name).needs
     parts = [SimpleNamespace()] * (len(needs) + 1) if needs else []  # two of an index; nothing is asked of them
-    made = _constructed(name, parts, SimpleNamespace(name=encoder), settings)
+    module = _constructed(name, parts, SimpleNamespace(name=encoder), settings)
     if artifact is not None:
-        _restore(made, artifact)
-    return made
+        _restore(module, artifact)
+    return module
 
 
 def _checked_card(artifact: Artifact) -> dict[str, Any]:
@@ -366,8 +366,8 @@ def _check_parts(artifact: Artifact, encoder: Encoder, reranker: str | None) -> 
     card = artifact.card
     then, now = card.versions.get("dspy", "unknown"), version("dspy")
     if then.split(".")[:2] != now.split(".")[:2]:
-        told = f"{artifact.path} was compiled with DSPy {then:.40}, this is {now}; prompts may differ."
-        warnings.warn(told, stacklevel=3)
+        message = f"{artifact.path} was compiled with DSPy {then:.40}, this is {now}; prompts may differ."
+        warnings.warn(message, stacklevel=3)
     # A card is data from anywhere: it may make no process load weights that it names.
     for part, name, lacks in (
         ("encoder", card.encoder, encoder.name != card.encoder),
@@ -380,15 +380,15 @@ def _check_parts(artifact: Artifact, encoder: Encoder, reranker: str | None) -> 
             )
 
 
-def _compiled_index(artifact: Artifact, given: str | Path | ColBERTIndex | None) -> ColBERTIndex:
+def _compiled_index(artifact: Artifact, index: str | Path | ColBERTIndex | None) -> ColBERTIndex:
     card = artifact.card.index
-    if given is None:
+    if index is None:
         if card is None:
             raise PolyqaError(f"{artifact.path}: its card names no index; give one.")
         if card.names_a_path:
             raise PolyqaError(f"{artifact.path}: its card names the index by a path ({card.name!r:.80}); give one.")
-        given = card.name
-    opened = open_index(given)
+        index = card.name
+    opened = open_index(index)
     if card is not None and opened.fingerprint != card.fingerprint:
         other = "that index has changed since" if card.name == opened.name else f"not {opened.name}"
         warnings.warn(

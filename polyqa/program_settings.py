@@ -24,8 +24,8 @@ def setting_types(program: str) -> dict[str, Any]:
             declared[name] = types[name]
         elif parameter.kind is Parameter.VAR_KEYWORD:  # **settings: Unpack[…], those of the class above
             shared = get_type_hints(get_args(types[name])[0])
-    every = sorted({**declared, **shared}.items(), key=lambda pair: pair[0] in Settings.__annotations__)
-    return {name: kind for name, kind in every if name not in _PARTS}
+    pairs = sorted({**declared, **shared}.items(), key=lambda pair: pair[0] in Settings.__annotations__)
+    return {name: kind for name, kind in pairs if name not in _PARTS}
 
 
 def checked_settings(program: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,11 +39,11 @@ def checked_settings(program: str, settings: Mapping[str, Any]) -> dict[str, Any
         If the program has no such setting, or a value is not of its type.
     """
     types = setting_types(program)
-    known = ", ".join(f"{name} ({_described(kind)})" for name, kind in types.items())
+    listing = ", ".join(f"{name} ({_described(kind)})" for name, kind in types.items())
     checked = {}
     for name, value in settings.items():
         if name not in types:
-            raise PolyqaError(f"{program} has no setting {name!r:.80}; its settings: {known}.")
+            raise PolyqaError(f"{program} has no setting {name!r:.80}; its settings: {listing}.")
         try:
             checked[name] = TypeAdapter(types[name]).validate_python(value.strip() if isinstance(value, str) else value)
             fits = isinstance(checked[name], bool) or not isinstance(value, bool)  # pydantic takes true for 1
@@ -51,7 +51,7 @@ def checked_settings(program: str, settings: Mapping[str, Any]) -> dict[str, Any
             fits = False
         if not fits:
             kind = _described(types[name])
-            raise PolyqaError(f"The setting {name} of {program} is {kind}, not {value!r:.80}; its settings: {known}.")
+            raise PolyqaError(f"The setting {name} of {program} is {kind}, not {value!r:.80}; its settings: {listing}.")
     return checked
 
 

@@ -56,8 +56,8 @@ class Questions:
         if self.loaded is not None:
             return drawn(self.loaded.questions, self.limit, self.seed)
         assert not isinstance(self.source, str | Path)
-        given = [_question(item, number) for number, item in enumerate(self.source, 1)]
-        return drawn(given, self.limit, self.seed)
+        questions = [_question(item, number) for number, item in enumerate(self.source, 1)]
+        return drawn(questions, self.limit, self.seed)
 
     @cached_property
     def loaded(self) -> Loaded | None:
@@ -73,35 +73,37 @@ class Questions:
     @property
     def described(self) -> str:
         """What runs and cards say of the source."""
-        own = " over their own documents" if self.own_documents else ""
+        suffix = " over their own documents" if self.own_documents else ""
         if self.name or not isinstance(self.source, (str, Path)):
-            return (self.name or "questions given in Python") + own
+            return (self.name or "questions given in Python") + suffix
         path = Path(self.source)
-        return (path.name if path.suffix else str(self.source)) + (f" ({self.split})" if self.split else "") + own
+        return (path.name if path.suffix else str(self.source)) + (f" ({self.split})" if self.split else "") + suffix
 
     @property
     def short(self) -> str:
         """What the folder of a run is named after."""
-        own = ",own-documents" if self.own_documents else ""
+        suffix = ",own-documents" if self.own_documents else ""
         if not isinstance(self.source, (str, Path)):
-            return f"given{own}"
-        return (Path(self.source).stem if Path(self.source).suffix else str(self.source)) + own
+            return f"given{suffix}"
+        return (Path(self.source).stem if Path(self.source).suffix else str(self.source)) + suffix
 
 
 def _question(item: Question | dspy.Example, number: int) -> Question:
     """Return an item as a question; an example is known by its text, wherever it stands."""
     place = f"question {number}"
-    made = as_question(item, place)
-    return replace(made, id=hashlib.sha256(made.question.encode()).hexdigest()[:16]) if made.id == place else made
+    question = as_question(item, place)
+    if question.id != place:
+        return question
+    return replace(question, id=hashlib.sha256(question.question.encode()).hexdigest()[:16])
 
 
 Given: TypeAlias = str | Path | Iterable[Question | dspy.Example] | Questions
 """What is taken for questions."""
 
 
-def as_questions(given: Given) -> Questions:
+def as_questions(questions: Given) -> Questions:
     """Return questions with where they come from."""
-    return given if isinstance(given, Questions) else Questions(given)
+    return questions if isinstance(questions, Questions) else Questions(questions)
 
 
 @dataclass(frozen=True)

@@ -38,22 +38,22 @@ def guard_of(host: str, token: str | None = None, hosts: tuple[str, ...] = (), o
             "be guessed."
         )
     for origin in origins:
-        scheme, _, rest = origin.partition("://")
-        if scheme not in ("http", "https") or not rest or "/" in rest or "*" in rest:
+        scheme, _, address = origin.partition("://")
+        if scheme not in ("http", "https") or not address or "/" in address or "*" in address:
             raise PolyqaError(f"{origin!r} is no origin: write it as https://chat.example, without a path.")
     if hosts and host not in _EVERY_ADDRESS:
         hosts = (*hosts, host)
     names = [host_name(f"[{host}]" if host.count(":") > 1 and host[0] != "[" else host) for host in hosts]
     if None in names:
         raise PolyqaError(f"{hosts[names.index(None)]!r} is no host name: write it as qa.example.org.")
-    named = tuple(dict.fromkeys([*(LOCAL if local or hosts else ()), *names]))
-    return Guard(named, tuple(map(_as_sent, origins)), token)
+    host_names = tuple(dict.fromkeys([*(LOCAL if local or hosts else ()), *names]))
+    return Guard(host_names, tuple(map(_as_sent, origins)), token)
 
 
 def _as_sent(origin: str) -> str:
     """Return an origin as browsers send it: in lower case, without the port that its scheme has anyway."""
-    scheme, _, rest = origin.lower().partition("://")
-    return f"{scheme}://{rest.removesuffix({'http': ':80', 'https': ':443'}[scheme])}"
+    scheme, _, address = origin.lower().partition("://")
+    return f"{scheme}://{address.removesuffix({'http': ':80', 'https': ':443'}[scheme])}"
 
 
 def limits_of(lm: dspy.LM, at_once: int | None = None, seconds: float | None = None) -> WebLimits:

@@ -70,11 +70,12 @@ def as_read(question: str, program: dspy.Module) -> AsRead:
         return AsRead(question)
     question, dates = _with_dates(question, index)
     unknown = [word for word in dict.fromkeys(_WORD.findall(question)) if _is_unknown(word, index, reader)]
-    found = index.search(question, _LOOKED_AT) if unknown else []
-    words = Counter(word for one in found for word in {*_WORD.findall(one.indexed_text.lower())})  # and in how many
-    nearest = {word: min(_near(word, words), key=lambda one: (-words[one], one), default="") for word in unknown}
+    passages = index.search(question, _LOOKED_AT) if unknown else []
+    # In how many passages each word stands.
+    words = Counter(word for passage in passages for word in {*_WORD.findall(passage.indexed_text.lower())})
+    nearest = {word: min(_near(word, words), key=lambda other: (-words[other], other), default="") for word in unknown}
     respelled = {word: near.capitalize() if word[0].isupper() else near for word, near in nearest.items() if near}
-    mended = _WORD.sub(lambda found: respelled.get(found[0], found[0]), question)
+    mended = _WORD.sub(lambda match: respelled.get(match[0], match[0]), question)
     return AsRead(_with_capitals(mended, index), dates | respelled)
 
 
@@ -82,14 +83,14 @@ def _with_dates(question: str, index: ColBERTIndex) -> tuple[str, dict[str, str]
     """Return a question with its dates as the corpus writes them, and those that it writes otherwise."""
     read = {}
     for typed in dict.fromkeys(_DATE.findall(question)):
-        asked = {form: _alone(typed).sub(form, question) for form in (typed, *_forms(typed))}
+        by_form = {form: _alone(typed).sub(form, question) for form in (typed, *_forms(typed))}
         standing = {
-            form: sum(bool(_alone(form).search(one.indexed_text)) for one in index.search(asked[form], _FIRST))
-            for form in asked
+            form: sum(bool(_alone(form).search(one.indexed_text)) for one in index.search(by_form[form], _FIRST))
+            for form in by_form
         }
         best = max(standing, key=standing.__getitem__)
         if standing[best] and not standing[typed]:
-            question, read[typed] = asked[best], best
+            question, read[typed] = by_form[best], best
     return question, read
 
 
@@ -121,13 +122,14 @@ def _with_capitals(question: str, index: ColBERTIndex) -> str:
         question = question.lower()
     if question != question.lower():
         return question
-    found = index.search(question, _FIRST)
-    small = {word for one in found for word in _WORD.findall(one.text) if word.islower()}
-    named = (re.sub(r"['’]s?$", "", name) for one in found for name in names_and_numbers(one.indexed_text))
-    names = Counter(name for name in named if name.isalpha())
+    passages = index.search(question, _FIRST)
+    small = {word for passage in passages for word in _WORD.findall(passage.text) if word.islower()}
+    written = (name for passage in passages for name in names_and_numbers(passage.indexed_text))
+    candidates = (re.sub(r"['’]s?$", "", name) for name in written)
+    names = Counter(name for name in candidates if name.isalpha())
     capitals = {name.lower(): name for name, _ in reversed(names.most_common()) if name.lower() not in small}
     question = _WORD.sub(lambda word: capitals.get(word[0], word[0]), question)
-    titles = {split_title(passage.title, commas=True)[0] for passage in found}
+    titles = {split_title(passage.title, commas=True)[0] for passage in passages}
     for title in sorted((one for one in titles if len(one) > 2 and content_words(one)), key=len):
         in_question = rf"(?<!\w){re.escape(title)}(?!\w)"
         question = re.sub(in_question, title.replace("\\", r"\\"), question, flags=re.IGNORECASE)
@@ -140,8 +142,8 @@ def _is_unknown(word: str, index: ColBERTIndex, reader: Reader) -> bool:
 
 def _near(word: str, words: Counter[str]) -> list[str]:
     word = word.lower()
-    long = (one for one in words if max(len(one), len(word)) >= _SHORTEST)
-    return [one for one in long if one[0] == word[0] and _one_edit_apart(word, one)]
+    long = (other for other in words if max(len(other), len(word)) >= _SHORTEST)
+    return [other for other in long if other[0] == word[0] and _one_edit_apart(word, other)]
 
 
 # Ten lines of our own: nltk, which has edit distances, loads for two seconds.
@@ -149,8 +151,8 @@ def _one_edit_apart(word: str, other: str) -> bool:
     """Return whether one letter more, less or changed, or two neighbours exchanged, make one word the other."""
     short, long = sorted((word, other), key=len)
     same = next((at for at, (one, two) in enumerate(zip(short, long, strict=False)) if one != two), len(short))
-    rest, longer = short[same:], long[same:]
+    shorter, longer = short[same:], long[same:]
     if len(short) < len(long):
-        return rest == longer[1:]
-    exchanged = rest[1:2] + rest[:1] + rest[2:]
-    return bool(rest) and len(short) == len(long) and (rest[1:] == longer[1:] or exchanged == longer)
+        return shorter == longer[1:]
+    exchanged = shorter[1:2] + shorter[:1] + shorter[2:]
+    return bool(shorter) and len(short) == len(long) and (shorter[1:] == longer[1:] or exchanged == longer)

@@ -87,13 +87,13 @@ def closest(question: str, passages: Sequence[Passage], reader: SpanReader) -> l
     """Return the sentences of passages in which an answer is likeliest, quoted, with title and number."""
     read = [as_evidence(passage) for passage in passages[:_READ]]
     readings = reader.read([(question, passage.text) for passage in read], keep=SPANS)
-    found: list[tuple[float, str]] = []
+    candidates: list[tuple[float, str]] = []
     for number, (passage, reading) in enumerate(zip(read, readings, strict=True), 1):
         for span in reading.spans:
             sentence = without_footnotes(around(sentence_at(passage.text, span.start), span.start), [passage])
             quoted = _titled(passage.title or passage.place or "", f"“{sentence}” [{number}]")
-            found.append((reading.null_score - span.score, quoted))
-    return list(dict.fromkeys(quoted for _, quoted in sorted(found, key=lambda one: one[0])))[:CLOSEST]
+            candidates.append((reading.null_score - span.score, quoted))
+    return list(dict.fromkeys(quoted for _, quoted in sorted(candidates, key=lambda candidate: candidate[0])))[:CLOSEST]
 
 
 def _titled(title: str, quoted: str) -> str:

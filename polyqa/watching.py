@@ -67,7 +67,7 @@ class Tokens:
 
     def __init__(self, emit: Emit, program: dspy.Module) -> None:
         self._emit = emit
-        self._names = {id(one): name for name, one in program.named_predictors()}
+        self._names = {id(predictor): name for name, predictor in program.named_predictors()}
 
     async def send(self, chunk: Any) -> None:
         """Tell a piece of a reply; what DSPy sends of other kinds is none."""

@@ -110,16 +110,16 @@ def in_shared_loop(job: Coroutine[Any, Any, T]) -> T:
     with _LOCK:
         if (loop := _SHARED.get(os.getpid())) is None:
             loop = _SHARED[os.getpid()] = _AT_EXIT.enter_context(loop_in_a_thread(_FEW))
-    done = asyncio.run_coroutine_threadsafe(job, loop)
+    future = asyncio.run_coroutine_threadsafe(job, loop)
     try:
-        while not done.done():
+        while not future.done():
             # Ctrl-C that comes just as Python begins to wait is noticed only when it is woken.
-            wait({done, *not_needed()}, _LOOK, return_when=FIRST_COMPLETED)  # type: ignore[arg-type]
-            if not done.done():
+            wait({future, *not_needed()}, _LOOK, return_when=FIRST_COMPLETED)  # type: ignore[arg-type]
+            if not future.done():
                 check_needed()
-        return done.result()
+        return future.result()
     finally:
-        done.cancel()
+        future.cancel()
 
 
 async def worked(function: Callable[[], T]) -> T:

@@ -67,7 +67,7 @@ def visible_files(
     Hidden ones are left out, and the folders to ``skip``. What is gone before it is read, or may not be read, is passed
     to ``on_error``: whoever removes what a folder does not hold any more must know that it was read whole.
     """
-    found, waiting = [], [folder]
+    files, waiting = [], [folder]
     while waiting:
         place = waiting.pop()
         if skip(place):
@@ -80,10 +80,10 @@ def visible_files(
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(Path(entry.path))
                     elif entry.is_symlink() or entry.is_file():
-                        found.append(Path(entry.path))
+                        files.append(Path(entry.path))
         except OSError as error:
             on_error(place, error)
-    return sorted(found)
+    return sorted(files)
 
 
 def write_atomically(path: Path, data: str | bytes | Iterable[bytes], *, lasting: bool = True) -> None:
@@ -137,8 +137,8 @@ def locked(lock: Path, what: object, *, patience: float = 1.0) -> Iterator[None]
     """
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        held = FileLock(lock)
-        held.acquire(timeout=patience)
+        file_lock = FileLock(lock)
+        file_lock.acquire(timeout=patience)
     except Timeout:
         raise PolyqaError(f"{what} is being written by another process; wait until it is done.") from None
     except OSError as error:
@@ -146,4 +146,4 @@ def locked(lock: Path, what: object, *, patience: float = 1.0) -> Iterator[None]
     try:
         yield
     finally:
-        held.release()
+        file_lock.release()

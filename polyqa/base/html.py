@@ -40,8 +40,8 @@ def shortened(text: object, most: int) -> str:
     >>> shortened("When did Titanic come out?", 12)
     'When did Ti…'
     """
-    whole = plain(text)
-    return whole if len(whole) <= most else whole[: most - 1].rstrip() + "…"
+    plain_text = plain(text)
+    return plain_text if len(plain_text) <= most else plain_text[: most - 1].rstrip() + "…"
 
 
 def markdown(text: object) -> str:

@@ -27,8 +27,8 @@ def without_keys(text: str) -> str:
     >>> without_keys("Incorrect API key provided: sk-proj-0123456789abcdef. Ask for another one.")
     'Incorrect API key provided: [key]. Ask for another one.'
     """
-    named = (value for name, value in os.environ.items() if _HOLDS_A_KEY.search(name))
-    for value in sorted((one for one in named if len(one) >= _SHORTEST and one[0] not in "/~."), key=len, reverse=True):
+    keys = (value for name, value in os.environ.items() if _HOLDS_A_KEY.search(name))
+    for value in sorted((key for key in keys if len(key) >= _SHORTEST and key[0] not in "/~."), key=len, reverse=True):
         text = text.replace(value, HIDDEN)
     return _LIKE_A_KEY.sub(HIDDEN, text)
 

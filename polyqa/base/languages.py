@@ -62,6 +62,6 @@ def foreign_language(text: str) -> str | None:
 def corpus_language(texts: Sequence[str]) -> str | None:
     """Return the language of most of a corpus if that is not English, from forty texts at even distances."""
     looked_at = texts[:: max(1, len(texts) // _LOOKED_AT)]
-    found = Counter(language for text in looked_at if (language := foreign_language(text)))
-    language, times = found.most_common(1)[0] if found else ("", 0)
+    languages = Counter(language for text in looked_at if (language := foreign_language(text)))
+    language, times = languages.most_common(1)[0] if languages else ("", 0)
     return language if 2 * times > len(looked_at) else None

@@ -203,7 +203,8 @@ def exporting(ledger: Ledger, path: Path, order: Sequence[str]) -> Iterator[Call
     def write() -> None:
         """Write every line, not all at once in memory."""
         results = ((id, ledger.get(id)) for id in order)
-        write_atomically(path, (json_line({"id": id, **one}).encode() for id, one in results if one is not None))
+        lines = (json_line({"id": id, **result}).encode() for id, result in results if result is not None)
+        write_atomically(path, lines)
 
     due = 0.0
 

@@ -88,6 +88,6 @@ def p_in_words(p: float) -> str:
     return f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
 
 
-def in_common(one: str, other: str) -> int:
+def in_common(text: str, other: str) -> int:
     """Return how many characters two texts begin with alike."""
-    return len(commonprefix([one, other]))  # noqa: RUF071 - texts
+    return len(commonprefix([text, other]))  # noqa: RUF071 - texts

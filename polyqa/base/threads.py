@@ -15,17 +15,17 @@ T = TypeVar("T")
 
 def in_a_daemon(function: Callable[[], T], *, name: str) -> Future[T]:
     """Start a function, with a copy of this context, in a thread for which a program that ends does not wait."""
-    done: Future[T] = Future()
-    done.set_running_or_notify_cancel()  # from now on only what awaits it can be cancelled
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()  # from now on only what awaits it can be cancelled
 
     def settle() -> None:
         try:
-            done.set_result(function())
+            future.set_result(function())
         except BaseException as error:
-            done.set_exception(error)
+            future.set_exception(error)
 
     Thread(target=copy_context().run, args=(settle,), name=name, daemon=True).start()
-    return done
+    return future
 
 
 class Start(Protocol):

@@ -204,9 +204,9 @@ def told_by(prediction: Any, name: str) -> tuple[dict[str, Any], str, tuple[Inte
         readings = _INTERPRETATIONS.validate_python(fields.pop("interpretations", None) or ())
         passages = _PASSAGES.validate_python(fields.pop("passages", None) or ())
     except ValidationError as error:
-        what = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        said = f"{what['loc']}: {what['msg']}"
-        raise PolyqaError(f"What {name} gives as readings or passages is none: {said}.") from error
+        details = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        message = f"{details['loc']}: {details['msg']}"
+        raise PolyqaError(f"What {name} gives as readings or passages is none: {message}.") from error
     return fields, answer, readings, passages
 
 

@@ -193,9 +193,9 @@ class _Loop(Generic[Item, Result]):
     def wait(self, seconds: float) -> None:
         """Wait until everything that was begun has ended, but not longer than this, and not if nothing can be kept."""
         end = time.monotonic() + seconds
-        left = set(self._running)
-        while self._can_keep and left and (rest := end - time.monotonic()) > 0:
-            left = wait(left, min(rest, _LOOK)).not_done
+        running = set(self._running)
+        while self._can_keep and running and (seconds_left := end - time.monotonic()) > 0:
+            running = wait(running, min(seconds_left, _LOOK)).not_done
 
     def keep_rest(self) -> None:
         """Keep what has ended since, if it can be kept."""

@@ -186,19 +186,19 @@ def _for(
     form for small models. Where the probabilities of a label are asked for, the label is read from them, whatever else
     a reply says. To one whose ``takes_grammar`` was set to False no grammar goes, not even that of a predictor.
     """
-    given = {**getattr(lm, "kwargs", {}), **settings}
-    extra = given.get("metadata") or {}
+    all_settings = {**getattr(lm, "kwargs", {}), **settings}
+    extra = all_settings.get("metadata") or {}
     takes = getattr(lm, "takes_grammar", None)
     if takes is False and "grammar" in extra:
         return {**settings, "metadata": {name: value for name, value in extra.items() if name != "grammar"}}, signature
-    if not takes or given.get("logprobs") or "grammar" in extra:
+    if not takes or all_settings.get("logprobs") or "grammar" in extra:
         return settings, signature
 
     from .grammar import reply_grammar  # few language models take one
 
-    asked = signature if demos else for_small_models(signature)
-    grammar = reply_grammar(asked, inputs)
-    return (settings if grammar is None else {**settings, "metadata": {**extra, "grammar": grammar}}), asked
+    call_signature = signature if demos else for_small_models(signature)
+    grammar = reply_grammar(call_signature, inputs)
+    return (settings if grammar is None else {**settings, "metadata": {**extra, "grammar": grammar}}), call_signature
 
 
 def _line(name: str, words: str, field: FieldInfo) -> str:
@@ -241,11 +241,11 @@ def _values(signature: type[dspy.Signature], text: str) -> dict[str, Any]:
     if not isinstance(values, dict):
         return {}
     names = {key_of(name): name for name in fields}
-    known = {names[key_of(key)]: value for key, value in values.items() if key_of(key) in names}
-    if len(fields) == 1 and known:
+    field_values = {names[key_of(key)]: value for key, value in values.items() if key_of(key) in names}
+    if len(fields) == 1 and field_values:
         (field,) = fields.values()
         if not is_text(field.annotation) and form_of(field.annotation) is None:
             with suppress(ValueError):
                 read_value(field, text)
                 return {}
-    return known
+    return field_values

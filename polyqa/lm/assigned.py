@@ -25,7 +25,7 @@ def _harmless(value: Any) -> Any:
     if isinstance(value, Mapping):
         return without_secrets(value)
     if isinstance(value, (list, tuple)):
-        return [_harmless(one) for one in value]
+        return [_harmless(item) for item in value]
     return _USER.sub("", value) if isinstance(value, str) else value
 
 

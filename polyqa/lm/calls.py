@@ -164,8 +164,8 @@ def drop_unfinished(signature: type[dspy.Signature], reply: dspy.Prediction, tex
     value = reply[name]
     if isinstance(value, list) and len(value) > 1 and not text.rstrip(" \t").endswith(_COMPLETE):
         reply[name] = value[:-1]
-        left = len(value) - 1
-        return name, f"without its last item, {left} {'is' if left == 1 else 'are'} kept"
+        item_count = len(value) - 1
+        return name, f"without its last item, {item_count} {'is' if item_count == 1 else 'are'} kept"
     if signature.output_fields[name].annotation is str and value:
         return name, "kept as far as it goes"
     return None

@@ -186,12 +186,12 @@ def out_of_the_deadline() -> Iterator[None]:
     if call is None or call.limit.when() is None:
         yield
         return
-    left = call.left
+    seconds_left = call.left
     call.limit.reschedule(None)
     try:
         yield
     finally:
-        call.limit.reschedule(asyncio.get_running_loop().time() + left)
+        call.limit.reschedule(asyncio.get_running_loop().time() + seconds_left)
 
 
 class _Turns:

@@ -88,16 +88,16 @@ def explain(error: dspy_errors.LMError, model: str = "", address: str | None = N
     if getattr(error, "explained", False):
         return
     not_found = error.status == 404 and isinstance(error, dspy_errors.LMInvalidRequestError)
-    hints = ((what, advice) for kind, what, advice in _HINTS if isinstance(error, kind))
+    hints = ((problem, advice) for kind, problem, advice in _HINTS if isinstance(error, kind))
     no_reply = error.status is not None and error.status < 400
     special = _FILTER_HINT if is_filtered(error) else _NOT_FOUND if not_found else None
-    what, advice = special or next(hints, _NO_REPLY if no_reply else _OTHER)
+    problem, advice = special or next(hints, _NO_REPLY if no_reply else _OTHER)
     where = " from ".join(part for part in (str(error.status or ""), address or "") if part)
-    said = what_it_says(error)
-    told = "." if not said else f": {said}." if len(said) <= _LONGEST else f": {said[:_LONGEST]}…"
-    text = " ".join(filter(None, (what, f"({where})" if where else ""))) + told + (f" {advice}" if advice else "")
+    message = what_it_says(error)
+    detail = "." if not message else f": {message}." if len(message) <= _LONGEST else f": {message[:_LONGEST]}…"
+    text = " ".join(filter(None, (problem, f"({where})" if where else ""))) + detail + (f" {advice}" if advice else "")
     error.message, error.explained = text, True
-    error.args = (f"[{named}] {text}" if (named := model or error.model) else text,)
+    error.args = (f"[{name}] {text}" if (name := model or error.model) else text,)
 
 
 def what_it_says(error: Any) -> str:
@@ -117,11 +117,11 @@ def explain_unreadable(error: dspy_errors.AdapterParseError) -> None:
     step = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     reply = " ".join(unreadable_reply(error).split())[:_BEGINNING]
     if limit := getattr(error, "cut_after", None):
-        what, advice = f"was cut off after {limit:,} tokens{step}", "Give it more (--max-tokens)."
+        problem, advice = f"was cut off after {limit:,} tokens{step}", "Give it more (--max-tokens)."
     else:
-        what = f"could not be read{step}, it began: {reply!r}" if reply else f"was empty{step}"
+        problem = f"could not be read{step}, it began: {reply!r}" if reply else f"was empty{step}"
         advice = "Try again, or another model."
-    error.args, error.explained = (f"the language model's reply {what}. {advice}",), True
+    error.args, error.explained = (f"the language model's reply {problem}. {advice}",), True
 
 
 def unreadable_reply(error: Exception) -> str:
@@ -189,8 +189,8 @@ def _readable(response: Any, body: bytes) -> _Read:
         data = data[0]
     error = data.get("error") if isinstance(data, dict) else None
     if isinstance(data, dict) and (isinstance(error, str) or (status >= 400 and error is None)):
-        said = error or data.get("message") or data.get("detail") or data
-        text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        message = error or data.get("message") or data.get("detail") or data
+        text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
         status = status if status >= 400 else 404 if "choices" not in data else status
         error = {"message": text, "type": data.get("type")}
         data = {"type": "error", "error": error} if status >= 400 else data

@@ -41,8 +41,8 @@ class Exchange(Listener):
         if self.replied:
             reason = _finish_reason(event)
             self.cut = reason if reason in CUT else ""
-            asked = {**event.start.instance.kwargs, **(event.start.inputs.get("kwargs") or {})}
-            self.limit = asked.get("max_tokens") or asked.get("max_completion_tokens")
+            settings = {**event.start.instance.kwargs, **(event.start.inputs.get("kwargs") or {})}
+            self.limit = settings.get("max_tokens") or settings.get("max_completion_tokens")
             self.reply = reply_text(event.outputs)
 
     def module_ended(self, event: Ended) -> None:

@@ -76,8 +76,8 @@ def reply_grammar(signature: type[dspy.Signature], inputs: Mapping[str, Any]) ->
     passages there are at most six readings, or none. A text has at most 250 words, or as many as its type says,
     such as `polyqa.replies.FewWords`.
     """
-    shown = {name: inputs.get(name) for name in signature.input_fields}
-    values = [_value(field, shown) for field in signature.output_fields.values()]
+    shown_inputs = {name: inputs.get(name) for name in signature.input_fields}
+    values = [_value(field, shown_inputs) for field in signature.output_fields.values()]
     rules = {f"field{at}": value for at, value in enumerate(values) if value is not None}
     if len(rules) < len(values) or not values:
         return None
@@ -160,8 +160,8 @@ def _evidence_first(inputs: Mapping[str, Any]) -> str:
     if not (numbers := _numbers_to(_count(inputs))):
         return '"[]"'
     evidence = f'"{{\\"passage\\": " ({_one_of(numbers)}) ", \\"short_answer\\": \\"" namedanswer'
-    one = f'{evidence} "\\", \\"question\\": \\"" namedquestion "\\"}}"'
-    objects = _lines([one] * _READINGS, between=r'",\n" ')
+    reading = f'{evidence} "\\", \\"question\\": \\"" namedquestion "\\"}}"'
+    objects = _lines([reading] * _READINGS, between=r'",\n" ')
     return f'"[]" | "[" {objects} "]"'
 
 

@@ -82,10 +82,10 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
         return value if same else type(value)(items)
     if not isinstance(value, (dspy.Example, BaseModel, Mapping)):
         return value
-    held = dict(value.items() if isinstance(value, dspy.Example) else value)
-    update = {name: new for name, old in held.items() if (new := _mapped(old, change)) is not old}
+    fields = dict(value.items() if isinstance(value, dspy.Example) else value)
+    update = {name: new for name, old in fields.items() if (new := _mapped(old, change)) is not old}
     if not update:
         return value
     if isinstance(value, dspy.Example):
         return value.copy(**update)
-    return value.model_copy(update=update) if isinstance(value, BaseModel) else {**held, **update}
+    return value.model_copy(update=update) if isinstance(value, BaseModel) else {**fields, **update}

@@ -108,22 +108,22 @@ def sections(
         text = fenced[1]
     heads: list[_Head] = []
     for pattern in dresses[:3]:
-        more = _heads(pattern, text, hints, text_fields)
+        new_heads = _heads(pattern, text, hints, text_fields)
         if len(hints) == 1 and pattern is not dresses.marked:
-            more = [head for head in more if head.opens or head.name not in text_fields or "_" in head.name]
-        heads = sorted({head.start: head for head in [*more, *heads]}.values(), key=lambda head: head.start)
+            new_heads = [head for head in new_heads if head.opens or head.name not in text_fields or "_" in head.name]
+        heads = sorted({head.start: head for head in [*new_heads, *heads]}.values(), key=lambda head: head.start)
         if {head.name for head in heads} >= set(needed):
             break
     if len(hints) == 1 and not any(head.name in hints for head in heads):
         (name,) = hints
         body = _without_bare_head(text[: heads[0].start if heads else len(text)], name)
         return {name: unescape(body, (name,))} if body or not text.strip() else {}
-    found: dict[str, str] = {}
+    bodies: dict[str, str] = {}
     for head, following in zip_longest(heads, heads[1:]):
         if head.name in hints:
             body = text[head.end : following.start if following else len(text)].strip()
-            found.setdefault(head.name, unescape(body, tuple(hints)))
-    return found
+            bodies.setdefault(head.name, unescape(body, tuple(hints)))
+    return bodies
 
 
 def _without_bare_head(text: str, name: str) -> str:
@@ -144,13 +144,13 @@ def _heads(pattern: re.Pattern[str], text: str, hints: Mapping[str, str], text_f
         written = next(value for key, value in match.groupdict().items() if value and key != "mark")
         name = by_spelling.get(key_of(written), _COMPLETED)
         line_end = text.find("\n", match.end())
-        rest = text[match.end() : line_end if line_end >= 0 else len(text)]
+        rest_of_line = text[match.end() : line_end if line_end >= 0 else len(text)]
         end = match.end()
-        if separator := _SEPARATOR.match(rest):
+        if separator := _SEPARATOR.match(rest_of_line):
             end += separator.end()
-        elif rest.strip() == f"({hints.get(name, '')})":  # the prompt's line was copied
-            end += len(rest)
-        elif rest.strip() and match.groupdict().get("after_hash") and name in text_fields:
+        elif rest_of_line.strip() == f"({hints.get(name, '')})":  # the prompt's line was copied
+            end += len(rest_of_line)
+        elif rest_of_line.strip() and match.groupdict().get("after_hash") and name in text_fields:
             continue  # "## Answer to the first reading" is a heading of the text
         heads.append(_Head(name, match.start(), end, not text[: match.start()].strip()))
     fences = _fences(text)
@@ -161,15 +161,15 @@ def _heads(pattern: re.Pattern[str], text: str, hints: Mapping[str, str], text_f
 
 def _fences(text: str) -> list[tuple[int, int]]:
     """Return where blocks of code begin and end; one that is not closed, but for the beginning of another, is none."""
-    found = []
+    fences = []
     start: int | None = None
     for match in _FENCE.finditer(text):
         if start is None or match[1].strip(" \t"):
             start = match.start()
         else:
-            found.append((start, match.end()))
+            fences.append((start, match.end()))
             start = None
-    return found
+    return fences
 
 
 def key_of(name: str) -> str:

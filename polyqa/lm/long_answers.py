@@ -29,7 +29,7 @@ def clean_reply(signature: type[dspy.Signature], inputs: Mapping[str, Any], repl
     """
     for name in signature.output_fields:
         value = reply.get(name)
-        if isinstance(value, list) and all(isinstance(one, Interpretation) for one in value):
+        if isinstance(value, list) and all(isinstance(item, Interpretation) for item in value):
             reply[name] = clean_readings(value)
     field = signature.output_fields.get(_FIELD)
     if field is None or field.annotation is not str or not isinstance(reply.get(_FIELD), str):
@@ -42,9 +42,9 @@ def clean_reply(signature: type[dspy.Signature], inputs: Mapping[str, Any], repl
         raise _unreadable(signature, text, str(error)) from error
     readings = reply.get("interpretations") or inputs.get("interpretations") or inputs.get("refinements") or ()
     short_answers = [reading.answer for reading in readings if getattr(reading, "answer", "")]
-    asked = " ".join([str(inputs.get("question", "")), *(reading.question for reading in readings)])
-    told = any(short.lower() in answer.lower() for short in short_answers)
-    if short_answers and tells_nothing(answer, asked) and not told:
+    topics = " ".join([str(inputs.get("question", "")), *(reading.question for reading in readings)])
+    tells_reading = any(short.lower() in answer.lower() for short in short_answers)
+    if short_answers and tells_nothing(answer, topics) and not tells_reading:
         raise _unreadable(signature, text, REFUSED)
     reply[_FIELD] = answer
 

@@ -46,5 +46,5 @@ def probability_of_first(prediction: dspy.Prediction, token: str) -> float:
     A grammar may have kept it from writing the token. The language model must have been asked for `ASKED`.
     """
     first = next(iter(member(prediction.get("logprobs"), "content") or ()), None)
-    others = member(first, "top_logprobs") or ()
-    return sum(math.exp(float(member(other, "logprob"))) for other in others if member(other, "token") == token)
+    candidates = member(first, "top_logprobs") or ()
+    return sum(math.exp(float(member(other, "logprob"))) for other in candidates if member(other, "token") == token)

@@ -87,7 +87,7 @@ def _recorded_request(request: Request) -> RecordedRequest:
     parts = [*texts, *(part for message in request.messages for part in message.parts)]
     if any(part.type != "text" for part in parts):
         raise InvalidRequestError("A recording holds texts only: this request has other parts, such as an image.")
-    settings = telling({name: one for name, one in asdict(request.config).items() if one not in (None, (), {})})
+    settings = telling({name: value for name, value in asdict(request.config).items() if value not in (None, (), {})})
     if request.tools:
         settings["tools"] = [asdict(tool) for tool in request.tools]
     call = _CALL.get() or _Call()
@@ -110,10 +110,10 @@ class RecordedEngine(Shared):
 
     def complete(self, request: Request) -> Response:
         """Return the recorded reply to a request, or ask and record; without a model to ask that is an error."""
-        request, asked, record = self._find(request)
+        request, recorded_request, record = self._find(request)
         if record is None:
-            with self._asking() as done:
-                record = done(asked, self.lm(request, cache=False))  # type: ignore[misc]
+            with self._asking() as add_reply:
+                record = add_reply(recorded_request, self.lm(request, cache=False))  # type: ignore[misc]
         return record.response()
 
     def stream(self, request: Request) -> Iterator[Any]:
@@ -134,11 +134,11 @@ class RecordedEngine(Shared):
         if beside := (_CALL.get() or _Call()).beside:
             extensions = {**(request.config.extensions or {}), **beside}
             request = replace(request, config=replace(request.config, extensions=extensions))
-        asked = _recorded_request(request)
-        record = self.recording.get(asked)
+        recorded_request = _recorded_request(request)
+        record = self.recording.get(recorded_request)
         if record is None and self.lm is None:
-            raise MissingReplyError(self.recording.missing(asked), model=asked.model)
-        return request, asked, record
+            raise MissingReplyError(self.recording.missing(recorded_request), model=recorded_request.model)
+        return request, recorded_request, record
 
     @contextmanager
     def _asking(self) -> Iterator[Any]:
@@ -146,9 +146,9 @@ class RecordedEngine(Shared):
         tracker = UsageTracker()
         started = time.perf_counter()
 
-        def done(asked: RecordedRequest, response: Response) -> RecordedReply:
+        def done(request: RecordedRequest, response: Response) -> RecordedReply:
             seconds = round(time.perf_counter() - started, 3)
-            record = _recorded_reply(asked, response, tracker, seconds)
+            record = _recorded_reply(request, response, tracker, seconds)
             try:
                 return self.recording.add(record, self.lm)
             except PolyqaError as error:
@@ -163,10 +163,10 @@ class AsyncRecordedEngine(RecordedEngine):
 
     async def complete(self, request: Request) -> Response:
         """See `RecordedEngine.complete`."""
-        request, asked, record = self._find(request)
+        request, recorded_request, record = self._find(request)
         if record is None:
-            with self._asking() as done:
-                record = done(asked, await self.lm.acall(request, cache=False))  # type: ignore[union-attr]
+            with self._asking() as add_reply:
+                record = add_reply(recorded_request, await self.lm.acall(request, cache=False))  # type: ignore[union-attr]
         return record.response()
 
     async def stream(self, request: Request) -> AsyncIterator[Any]:  # type: ignore[override]
@@ -185,9 +185,11 @@ def events_of(response: Response) -> Iterator[Any]:
             yield replace(event, delta=replace(event.delta, text=word))
 
 
-def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTracker, seconds: float) -> RecordedReply:
+def _recorded_reply(
+    request: RecordedRequest, response: Response, tracker: UsageTracker, seconds: float
+) -> RecordedReply:
     kinds = {part.type for part in response.message.parts} - {"text", "thinking", "refusal", "citation"}
-    if "tools" not in asked.settings:
+    if "tools" not in request.settings:
         kinds -= {"tool_call"}  # which nobody offered, so nobody waits for it
     if kinds:
         raise InvalidRequestError(f"A recording holds texts only: this reply has a {', '.join(sorted(kinds))}.")
@@ -200,7 +202,7 @@ def _recorded_reply(asked: RecordedRequest, response: Response, tracker: UsageTr
         for token in response.logprobs or ()
     )
     text = well_formed(reply_text(response))
-    return RecordedReply(asked, text, response.finish_reason, usage, seconds, tokens)
+    return RecordedReply(request, text, response.finish_reason, usage, seconds, tokens)
 
 
 class RecordedLM(Shared, RecentLM):
@@ -235,21 +237,21 @@ class RecordedLM(Shared, RecentLM):
     @with_callbacks
     def __call__(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Reply as `dspy.LM` does."""
-        with self._call(prompt, kwargs) as given:
-            return lm_call(self, prompt, messages=messages, **given)
+        with self._call(prompt, kwargs) as call_settings:
+            return lm_call(self, prompt, messages=messages, **call_settings)
 
     @with_callbacks
     async def acall(self, prompt: Any = None, *, messages: Any = None, **kwargs: Any) -> Any:
         """Reply without blocking the event loop."""
-        with self._call(prompt, kwargs) as given:
-            return await lm_acall(self, prompt, messages=messages, **given)
+        with self._call(prompt, kwargs) as call_settings:
+            return await lm_acall(self, prompt, messages=messages, **call_settings)
 
     @contextmanager
     def _call(self, prompt: Any, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """Make a call in the block, with the settings that DSPy is to make a request of."""
-        wanted = {**self.kwargs, **settings}
-        beside = {} if isinstance(prompt, Request) else not_carried(self, wanted)
-        before = _CALL.set(_Call(wanted.get("rollout_id"), beside))
+        all_settings = {**self.kwargs, **settings}
+        beside = {} if isinstance(prompt, Request) else not_carried(self, all_settings)
+        before = _CALL.set(_Call(all_settings.get("rollout_id"), beside))
         try:
             yield {**settings, **dict.fromkeys(beside)}
         finally:

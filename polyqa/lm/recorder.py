@@ -167,11 +167,11 @@ class Usage(Listener):
         with self._lock:
             if event.call is not None:
                 self._replied[event.call.id] += 1
-            taken, given = event.input_tokens or 0, event.output_tokens or 0
-            self.input_tokens += taken
-            self.output_tokens += given
+            input_tokens, output_tokens = event.input_tokens or 0, event.output_tokens or 0
+            self.input_tokens += input_tokens
+            self.output_tokens += output_tokens
             before = self.tokens_of.get(event.lm, (0, 0))
-            self.tokens_of[event.lm] = (before[0] + taken, before[1] + given)
+            self.tokens_of[event.lm] = (before[0] + input_tokens, before[1] + output_tokens)
 
     def call_ended(self, event: Ended) -> None:
         """Count the requests of a call: DSPy tells the usage of its replies together."""

@@ -29,10 +29,10 @@ class _InOneThread:
     def _begin(self) -> None:
         self._process, self._thread = os.getpid(), ThreadPoolExecutor(1, thread_name_prefix="polyqa-cache")
 
-    def _done(self, name: str, *given: Any) -> Any:
+    def _done(self, name: str, *arguments: Any) -> Any:
         if self._process != os.getpid():  # a fork has no threads
             self._begin()
-        return self._thread.submit(getattr(self._disk, name), *given).result()
+        return self._thread.submit(getattr(self._disk, name), *arguments).result()
 
     get = partialmethod(_done, "get")
     set = partialmethod(_done, "set")

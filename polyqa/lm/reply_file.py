@@ -107,10 +107,10 @@ class RecordedReply:
 
     def line(self) -> str:
         """Return the record as a line of the file."""
-        said = {"reply": self.reply, "finish": self.finish, "usage": self.usage, "seconds": self.seconds}
+        reply_fields = {"reply": self.reply, "finish": self.finish, "usage": self.usage, "seconds": self.seconds}
         if self.tokens:
-            said["tokens"] = self.tokens
-        return json_line({"key": self.request.key, **asdict(self.request), **said})
+            reply_fields["tokens"] = self.tokens
+        return json_line({"key": self.request.key, **asdict(self.request), **reply_fields})
 
     @classmethod
     def parse(cls, data: Mapping[str, Any]) -> "RecordedReply":
@@ -121,7 +121,9 @@ class RecordedReply:
         ValueError, LookupError, TypeError
             If it is none, or its key is not that of its request.
         """
-        request = RecordedRequest(data["model"], dict(data["settings"]), [dict(one) for one in data["messages"]])
+        request = RecordedRequest(
+            data["model"], dict(data["settings"]), [dict(message) for message in data["messages"]]
+        )
         if data["key"] != request.key:
             raise ValueError("its key is not that of its request, which was changed")
         request = replace(request, settings=telling(request.settings))
@@ -156,9 +158,9 @@ class Described(BaseModel):
     @classmethod
     def of(cls, lm: dspy.LM) -> "Described":
         """Return what a file says of a language model."""
-        given = json.loads(json.dumps(without_secrets(lm.kwargs), default=str))
+        settings = json.loads(json.dumps(without_secrets(lm.kwargs), default=str))
         return cls(
-            settings={name: value for name, value in given.items() if value is not None},
+            settings={name: value for name, value in settings.items() if value is not None},
             kept=sorted(getattr(lm, "polyqa_keeps", ())),
             model_type=lm.model_type,
             abilities=[name for name in ABILITIES if getattr(lm, name, False)],
@@ -234,14 +236,14 @@ class Recording:
         last = request.messages[-1]["content"].strip()
         question = _QUESTION.search(last)
         about = question[1] if question else last.partition("\n")[0]
-        asked = _written(request)
-        others = [_written(record.request) for record in self if record.request.model == request.model]
-        nearest = max(others, key=lambda other: in_common(asked, other), default=None)
+        text = _written(request)
+        recorded_texts = [_written(record.request) for record in self if record.request.model == request.model]
+        nearest = max(recorded_texts, key=lambda other: in_common(text, other), default=None)
         differs = f"It has none of {request.model}."
         if nearest is not None:
-            at = in_common(asked, nearest)
+            at = in_common(text, nearest)
             cut = slice(max(0, at - _EXCERPT), at + _EXCERPT)
-            differs = f"The nearest that is recorded differs here: recorded {nearest[cut]!r}, asked {asked[cut]!r}."
+            differs = f"The nearest that is recorded differs here: recorded {nearest[cut]!r}, asked {text[cut]!r}."
         return (
             f"{name} has no reply of {request.model} to a request about {about[:80]!r}. "
             f"{differs} Record it with --lm {request.model} --record {self.path}, in Python polyqa.recorded(FILE, lm)."
@@ -265,8 +267,8 @@ class Recording:
             try:
                 self._take(line)
             except _DAMAGE:
-                said = f"{beside}: a reply was not written to its end. It is left out."
-                warnings.warn(said, DamageWarning, stacklevel=3)
+                message = f"{beside}: a reply was not written to its end. It is left out."
+                warnings.warn(message, DamageWarning, stacklevel=3)
 
     def _take(self, line: bytes) -> None:
         if not line:
@@ -278,7 +280,7 @@ class Recording:
             return
         if data.get("recording", FORMAT) != FORMAT:
             raise PolyqaError(f"{self.path} was written by another polyqa ({data.get('polyqa')}); take that one.")
-        self.models = {name: Described.model_validate(one) for name, one in data["models"].items()} | self.models
+        self.models = {name: Described.model_validate(entry) for name, entry in data["models"].items()} | self.models
 
     def packed(self) -> bytes:
         """Return what the file holds."""
@@ -290,8 +292,8 @@ class Recording:
         return packed.getvalue()
 
 
-def _head(models: Mapping[str, Described], **more: Any) -> str:
-    return json_line({**more, "models": {name: models[name].model_dump() for name in sorted(models)}})
+def _head(models: Mapping[str, Described], **fields: Any) -> str:
+    return json_line({**fields, "models": {name: models[name].model_dump() for name in sorted(models)}})
 
 
 def pack(path: Path) -> None:

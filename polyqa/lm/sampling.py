@@ -42,7 +42,7 @@ def keep(lm: dspy.LM, names: set[str]) -> dspy.LM:
     return lm
 
 
-def sampling_for(lm: object, wanted: Sampling) -> dict[str, Any]:
+def sampling_for(lm: object, preset_sampling: Sampling) -> dict[str, Any]:
     """Return those of a preset's sampling settings that a call gives a language model.
 
     What the user chose himself (`keep`) stays, so does the temperature of a copy by which an optimizer wants another
@@ -51,11 +51,11 @@ def sampling_for(lm: object, wanted: Sampling) -> dict[str, Any]:
     chosen: frozenset[str] = getattr(lm, "polyqa_keeps", frozenset())
     if isinstance(lm, dspy.LM) and lm.kwargs.get("rollout_id") is not None:
         chosen |= {"temperature"}
-    if not wanted or (isinstance(lm, dspy.LM) and reasons(str(lm.model))):
+    if not preset_sampling or (isinstance(lm, dspy.LM) and reasons(str(lm.model))):
         return {}
     return {
         name: value
-        for name, value in wanted.items()
+        for name, value in preset_sampling.items()
         if name not in chosen and not (name in _LIMITS and chosen & _LIMITS)
     }
 

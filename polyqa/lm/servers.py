@@ -115,9 +115,9 @@ def needs_litellm(lm: dspy.LM, chosen: Mapping[str, Any]) -> bool:
 
 def not_carried(lm: dspy.LM, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that a request in DSPy's form has no place for."""
-    given = [name for name in chosen if name not in _LM_SETTINGS and chosen[name] is not None]
-    made = [name for name in given if not isinstance(chosen[name], type)]  # of a class DSPy makes a schema first
-    return {name: chosen[name] for name in made if not _is_carried(lm, {name: chosen[name]})}
+    names = [name for name in chosen if name not in _LM_SETTINGS and chosen[name] is not None]
+    plain_names = [name for name in names if not isinstance(chosen[name], type)]  # of a class DSPy makes a schema first
+    return {name: chosen[name] for name in plain_names if not _is_carried(lm, {name: chosen[name]})}
 
 
 def _is_carried(lm: dspy.LM, settings: Mapping[str, Any]) -> bool:
@@ -145,10 +145,10 @@ def _dropped(lm: dspy.LM, chosen: Mapping[str, Any]) -> list[str]:
     try:
         if not select_backend(lm).native:
             return []
-        given = {name: value for name, value in lm.kwargs.items() if name not in _LM_SETTINGS or name in _SAMPLING}
-        given = {name: value for name, value in given.items() if value is not None}
-        before = _changes(lm, {name: value for name, value in given.items() if name not in chosen})
-        changed = {change.field.split(".")[1] for change in _changes(lm, given) if change not in before}
+        settings = {name: value for name, value in lm.kwargs.items() if name not in _LM_SETTINGS or name in _SAMPLING}
+        settings = {name: value for name, value in settings.items() if value is not None}
+        before = _changes(lm, {name: value for name, value in settings.items() if name not in chosen})
+        changed = {change.field.split(".")[1] for change in _changes(lm, settings) if change not in before}
     except (LMError, LM15Error, TypeError, ValueError):
         return []  # a call says so
     return [name for name in chosen if {name, _FIELDS.get(name, name)} & changed]
@@ -161,7 +161,7 @@ def _changes(lm: dspy.LM, settings: Mapping[str, Any]) -> list[Adaptation]:
 
 def _check_known(lm: dspy.LM, name: str) -> None:
     """Refuse a setting whose name is mistyped, as far as that can be told: servers have settings of their own."""
-    by_name, known, alike = isinstance(lm.engine, str), {*_OPENAI_SETTINGS, *_SAMPLING}, _ALIKE
+    by_name, known_names, alike = isinstance(lm.engine, str), {*_OPENAI_SETTINGS, *_SAMPLING}, _ALIKE
     provider, _, model = lm.model.partition("/")
     if by_name and name == "num_ctx" and provider not in _OLLAMA:
         raise PolyqaError(
@@ -171,10 +171,10 @@ def _check_known(lm: dspy.LM, name: str) -> None:
     if not by_name:  # on this machine: all settings are known
         from .local import LocalSettings
 
-        known, alike = {*known, *_LM_SETTINGS, *LocalSettings.__dataclass_fields__}, 0.75
-    meant = get_close_matches(name, known, 1, alike)
-    if by_name and (name in known or not meant):
+        known_names, alike = {*known_names, *_LM_SETTINGS, *LocalSettings.__dataclass_fields__}, 0.75
+    meant = get_close_matches(name, known_names, 1, alike)
+    if by_name and (name in known_names or not meant):
         return
-    told = f"Do you mean {meant[0]}?" if meant else "Check its name."
+    advice = f"Do you mean {meant[0]}?" if meant else "Check its name."
     body = " What only your server knows goes into extra_body, as JSON." if by_name else ""
-    raise PolyqaError(f"{lm.model} has no setting {name!r}. {told}{body}")
+    raise PolyqaError(f"{lm.model} has no setting {name!r}. {advice}{body}")

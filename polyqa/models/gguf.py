@@ -196,13 +196,13 @@ def model_name(path: Path) -> str:
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            known = hashlib.sha256(str(size).encode())
+            digest = hashlib.sha256(str(size).encode())
             for piece in range(_PIECES):
                 file.seek(max(0, size - _PIECE) * piece // (_PIECES - 1))
-                known.update(file.read(_PIECE))
+                digest.update(file.read(_PIECE))
     except OSError as error:
         raise PolyqaError(f"The language model {path} cannot be read: {error.strerror or error}.") from error
-    return f"{path.stem}-{known.hexdigest()[:8]}"
+    return f"{path.stem}-{digest.hexdigest()[:8]}"
 
 
 def lora_files(path: Path) -> dict[str, Path]:

@@ -65,41 +65,41 @@ class Memory(Generic[Result]):
         if awaited:
             with self._making:
                 self._make(awaited, make, kind)
-            results |= {key: wanted.result for key, wanted in awaited.items()}
+            results |= {key: entry.result for key, entry in awaited.items()}
         return [results[key] for key in keys]
 
     def _make(
         self, awaited: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]], kind: Hashable
     ) -> None:
         """Make what is wanted of some items and is not made yet, and what others of their kind wait for."""
-        missing = {key: wanted for key, wanted in awaited.items() if not wanted.done}
+        missing = {key: entry for key, entry in awaited.items() if not entry.done}
         if not missing:
             return
         with self._lock:
-            more = (key for key, its in self._wanted.items() if its.kind == kind and key not in missing)
-            others = {key: self._wanted[key] for key in islice(more, _OTHERS)}
+            other_keys = (key for key, its in self._wanted.items() if its.kind == kind and key not in missing)
+            other_entries = {key: self._wanted[key] for key in islice(other_keys, _OTHERS)}
         try:
-            self._make_now({**missing, **others}, make)
+            self._make_now({**missing, **other_entries}, make)
         except Exception:
-            if not others:
+            if not other_entries:
                 raise
             self._make_now(missing, make)  # whose fault it is cannot be known: the others make theirs themselves
         finally:
             self._forget(missing)
 
-    def _make_now(self, wanted: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]]) -> None:
-        results = make([entry.item for entry in wanted.values()])
-        for entry, result in zip(wanted.values(), results, strict=True):
+    def _make_now(self, entries: Mapping[bytes, "_Wanted"], make: Callable[[list[Any]], Sequence[Result]]) -> None:
+        results = make([entry.item for entry in entries.values()])
+        for entry, result in zip(entries.values(), results, strict=True):
             entry.result, entry.done = result, True
         with self._lock:
-            self._results.update(zip(wanted, results, strict=True))
+            self._results.update(zip(entries, results, strict=True))
             while len(self._results) > self.size:
                 self._results.popitem(last=False)
-        self._forget(wanted)
+        self._forget(entries)
 
-    def _forget(self, wanted: Mapping[bytes, "_Wanted"]) -> None:
+    def _forget(self, entries: Mapping[bytes, "_Wanted"]) -> None:
         with self._lock:
-            for key, entry in wanted.items():
+            for key, entry in entries.items():
                 if self._wanted.get(key) is entry:
                     del self._wanted[key]
 

@@ -153,11 +153,11 @@ class Reader(SharedModel):
         import torch
 
         cut = self._windowed.encode(pairs)
-        every = [window for windows in cut for window in windows]
-        lengths = [len(window.ids) for window in every]
+        all_windows = [window for windows in cut for window in windows]
+        lengths = [len(window.ids) for window in all_windows]
         read: dict[int, Window] = {}
         for batch, length in by_padded_length(lengths, self.batch_size, step=_LENGTH_STEP, longest=MAX_LENGTH):
-            together = [every[index] for index in batch]
+            together = [all_windows[index] for index in batch]
             ids = padded_rows([window.ids for window in together], length, self.network.padding)
             types = padded_rows([window.type_ids for window in together], length)
             mask = padded_rows([window.attention_mask for window in together], length)
@@ -166,7 +166,7 @@ class Reader(SharedModel):
             for row, index in enumerate(batch):
                 offsets = [
                     offset if part == 1 else None
-                    for offset, part in zip(every[index].offsets, every[index].sequence_ids, strict=True)
+                    for offset, part in zip(all_windows[index].offsets, all_windows[index].sequence_ids, strict=True)
                 ]
                 real = slice(lengths[index])
                 read[index] = Window(starts[row, real].copy(), ends[row, real].copy(), offsets)
@@ -190,8 +190,8 @@ def excerpts(question: str, text: str) -> list[tuple[int, str]]:
     if len(text) <= MOST_EXCERPTS * (EXCERPT_SIZE - EXCERPT_OVERLAP):
         return [(0, text)]
     parts = [(start, text[start:end]) for start, end in excerpt_spans(text)]
-    asked = set(_WORD.findall(question.lower()))
-    shared = [asked.intersection(_WORD.findall(part.lower())) for _, part in parts]
+    question_words = set(_WORD.findall(question.lower()))
+    shared = [question_words.intersection(_WORD.findall(part.lower())) for _, part in parts]
     frequency = Counter(word for words in shared for word in words)
     worth = {word: math.log(len(parts) / times) for word, times in frequency.items()}
     scores = [sum(worth[word] for word in sorted(words)) for words in shared]
@@ -319,8 +319,8 @@ def _from_transformers(location: str, dtype: "torch.dtype") -> SpanNetwork:
     typed = "token_type_ids" in tokenizer.model_input_names
 
     def logits(ids: "Tensor", mask: "Tensor", types: "Tensor") -> tuple["Tensor", "Tensor"]:
-        more = {"token_type_ids": types.to(model.device)} if typed else {}
-        output = model(input_ids=ids.to(model.device), attention_mask=mask.to(model.device), **more)
+        extra_inputs = {"token_type_ids": types.to(model.device)} if typed else {}
+        output = model(input_ids=ids.to(model.device), attention_mask=mask.to(model.device), **extra_inputs)
         return output.start_logits.float().cpu(), output.end_logits.float().cpu()
 
     return SpanNetwork(

@@ -118,8 +118,8 @@ class WriterNetwork(nn.Module):
         scores = self.copy_query(states) @ read.copy_keys.transpose(1, 2) / states.shape[-1] ** 0.5
         copied = torch.softmax(scores.masked_fill(~read.mask[:, None, :], -1e4), dim=-1)
         gate = torch.sigmoid(self.gate(torch.cat([states, copied @ read.states], dim=-1)))
-        left = self.leave_norm(functional.gelu(self.leave(states)))
-        written = torch.softmax(left @ self.words(self.vocabulary).T + self.bias, dim=-1)
+        leaving = self.leave_norm(functional.gelu(self.leave(states)))
+        written = torch.softmax(leaving @ self.words(self.vocabulary).T + self.bias, dim=-1)
         return Words(written * (1 - gate), copied * gate), after
 
     def places(self) -> Tensor:
@@ -137,10 +137,10 @@ class WriterNetwork(nn.Module):
             Questions, from their first token (the classification token) to their end, padded.
         """
         words, _ = self.decode(tokens[:, :-1], read)
-        wanted = tokens[:, 1:]
-        at = self.places()[wanted]
+        targets = tokens[:, 1:]
+        at = self.places()[targets]
         written = words.written.gather(-1, at.clamp(min=0).unsqueeze(-1)).squeeze(-1) * (at >= 0)
-        same = wanted.unsqueeze(-1) == read.ids.unsqueeze(1)
+        same = targets.unsqueeze(-1) == read.ids.unsqueeze(1)
         copied = (words.copied * same).sum(-1)
         return torch.log(written + copied + 1e-7)
 
@@ -211,7 +211,7 @@ def beam_search(
     tokens = torch.full((count * beams, 1), start, device=device)
     scores = torch.full((count, beams), -torch.inf, device=device)
     scores[:, 0] = 0.0
-    done: list[tuple[list[int], float] | None] = [None] * count
+    finished: list[tuple[list[int], float] | None] = [None] * count
     past: list[tuple[Tensor, Tensor]] | None = None
     for length in range(1, LONGEST_WRITTEN):
         words, past = network.decode(tokens[:, -1:], wide, past)
@@ -225,19 +225,19 @@ def beam_search(
         for row in range(count):
             for place in torch.nonzero(ends[row, :beams]).flatten().tolist():
                 value = float(best[row, place]) / length
-                known = done[row]
-                if known is None or value > known[1]:
-                    done[row] = (tokens[row * beams + int(came[row, place]), 1:].tolist(), value)
+                earlier = finished[row]
+                if earlier is None or value > earlier[1]:
+                    finished[row] = (tokens[row * beams + int(came[row, place]), 1:].tolist(), value)
         order = torch.argsort(ends.long(), dim=1, stable=True)[:, :beams]
         scores = best.masked_fill(ends, -torch.inf).gather(1, order)
         came, chosen = came.gather(1, order), chosen.gather(1, order)
         rows = (torch.arange(count, device=device).unsqueeze(1) * beams + came).flatten()
         tokens = torch.cat([tokens[rows], chosen.view(-1, 1)], dim=1)
         past = [(key[rows], value[rows]) for key, value in past]
-        if all(one is not None and float(scores[row].max()) / length < one[1] for row, one in enumerate(done)):
+        if all(beam is not None and float(scores[row].max()) / length < beam[1] for row, beam in enumerate(finished)):
             break
     cut = [(tokens[row * beams, 1:].tolist(), float(scores[row, 0]) / length) for row in range(count)]
-    return [one or cut[row] for row, one in enumerate(done)]
+    return [beam or cut[row] for row, beam in enumerate(finished)]
 
 
 def _without_repeats(step: Tensor, tokens: Tensor, names: Tensor) -> Tensor:

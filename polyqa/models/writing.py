@@ -198,8 +198,8 @@ def _shown(source: Source, first: int, length: int) -> str:
     for place in range(first, first + length):
         word = source.surface[place]
         # A word alone whose capital is a sentence's is most often no name.
-        whole = place + 1 == len(source.glued) or not source.glued[place + 1]
-        if place == first and whole and (word.lower() in _LOWER or (length == 1 and source.opens[place])):
+        whole_word = place + 1 == len(source.glued) or not source.glued[place + 1]
+        if place == first and whole_word and (word.lower() in _LOWER or (length == 1 and source.opens[place])):
             word = word.lower()
         parts.append(word if source.glued[place] or place == first else f" {word}")
     return "".join(parts)

@@ -51,13 +51,13 @@ def _pieces(text: str, result: Result) -> list[dict[str, Any]]:
 
 
 def _evidence(result: Result) -> Iterator[dict[str, Any]]:
-    named = cited_numbers(result)
+    cited = cited_numbers(result)
     for number, passage in enumerate(result.passages, 1):
         readings = [at for at, r in enumerate(result.interpretations, 1) if r.pid == passage.pid]
         answers = {at: result.interpretations[at - 1].answer for at in readings}
         yield {
             "number": number,
-            "cited": number in named,
+            "cited": number in cited,
             "readings": readings,
             "title": _parts(passage.title, answers),
             "place": passage.place,

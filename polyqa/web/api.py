@@ -62,7 +62,7 @@ def api_router(service: Service) -> APIRouter:
     async def programs() -> dict[str, Any]:
         """List the programs, what a question costs each, and what a confidence was worth."""
         listed = [{"name": one.name, "index": one.index, **one.about} for one in shelf.programs.values()]
-        counted = [{"readings": many, "said": said, "right": right} for many, said, right in COUNTED]
+        counted = [{"readings": count, "said": said, "right": right} for count, said, right in COUNTED]
         return {"default": shelf.default_program, "programs": listed, "confidence": counted}
 
     @router.get("/indexes", tags=["catalog"])

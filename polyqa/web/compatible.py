@@ -62,11 +62,11 @@ def compatible_router(service: Service) -> APIRouter:
             ask_back=sent.ask_back,
             choice=choice,
         )
-        asked = await service.checked(ask, request.scope["request_id"])
+        client_question = await service.checked(ask, request.scope["request_id"])
         if sent.stream:
             with_usage = bool((sent.stream_options or {}).get("include_usage"))
-            return await event_stream(service.events(asked), _chunks(sent.model, with_usage))
-        return await answer_while_connected(request, service.events(asked), partial(_completion, sent.model))
+            return await event_stream(service.events(client_question), _chunks(sent.model, with_usage))
+        return await answer_while_connected(request, service.events(client_question), partial(_completion, sent.model))
 
     @router.get("/api/search", tags=["ColBERTv2"])
     async def search(query: str, k: int = 10, index: _Index = None, where: _Where = None) -> Any:
@@ -111,17 +111,17 @@ def _asked(messages: Sequence[Message]) -> tuple[str, str | None]:
 
     A conversation holds all that is needed: the assistant's message is a question back, and its choices stand in it.
     """
-    said = [(message.role, _text_of(message)) for message in messages if message.role in ("user", "assistant")]
-    while said and said[-1][0] != "user":
-        said.pop()
-    if not said:
+    turns = [(message.role, _text_of(message)) for message in messages if message.role in ("user", "assistant")]
+    while turns and turns[-1][0] != "user":
+        turns.pop()
+    if not turns:
         raise WebError("bad_request", "There is no message of the user's, so nothing is asked.")
-    last = said[-1][1]
-    if [role for role, _ in said[-3:]] == ["user", "assistant", "user"]:
-        back = Clarification.read(said[-2][1])
+    last = turns[-1][1]
+    if [role for role, _ in turns[-3:]] == ["user", "assistant", "user"]:
+        back = Clarification.read(turns[-2][1])
         chosen = None if back is None else choice_of(last, back)
         if back is not None and chosen is not None:
-            return said[-3][1], back.choices[chosen]
+            return turns[-3][1], back.choices[chosen]
     return last, None
 
 

@@ -116,8 +116,8 @@ class Guarded:
     def _check_token(self, path: str, headers: Headers) -> None:
         if self._guard.token is None or path in OPEN or path.startswith(_OPEN_BELOW):
             return
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._guard.token.encode()):
+        scheme, _, sent_token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and hmac.compare_digest(sent_token.strip().encode(), self._guard.token.encode()):
             return
         raise WebError(
             "unauthorized",
@@ -167,14 +167,14 @@ def host_name(host: str) -> str | None:
 
 def _with_headers(send: Send, scope: Scope) -> Send:
     """Return what sends answers with the headers of all answers, unless one has its own."""
-    own = {"x-request-id": scope["request_id"]}
+    own_headers = {"x-request-id": scope["request_id"]}
     if scope["path"] == "/" or scope["path"].startswith(_OPEN_BELOW):  # the page, which is asked for again each time
-        own["cache-control"] = "no-cache"  # and answered "not changed" where it is not
+        own_headers["cache-control"] = "no-cache"  # and answered "not changed" where it is not
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in {**HEADERS, **own}.items():
+            for name, value in {**HEADERS, **own_headers}.items():
                 headers.setdefault(name, value)
         await send(message)
 

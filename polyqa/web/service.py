@@ -66,16 +66,16 @@ class Service:
         self.gate = Gate(limits)
         self._offered: LRUCache[ClientQuestion, Result] = LRUCache(_OFFERED)
 
-    async def checked(self, asked: Ask, request_id: str) -> ClientQuestion:
+    async def checked(self, ask: Ask, request_id: str) -> ClientQuestion:
         """Return what a client asks, with this server's defaults; a `WebError` says what of it cannot be."""
         try:
-            text = check_question(asked.question)
+            text = check_question(ask.question)
         except PolyqaError as error:
             raise WebError("bad_request", str(error)) from None
-        program, index = self.shelf.names(asked.program, asked.index)
-        await asyncio.to_thread(self.shelf.index, index, asked.where)
-        named = {"question": text, "program": program, "index": index}
-        return ClientQuestion.model_construct(**(dict(asked) | named), request_id=request_id)
+        program, index = self.shelf.names(ask.program, ask.index)
+        await asyncio.to_thread(self.shelf.index, index, ask.where)
+        checked_fields = {"question": text, "program": program, "index": index}
+        return ClientQuestion.model_construct(**(dict(ask) | checked_fields), request_id=request_id)
 
     async def search(self, query: str, k: int, index: str | None, where: str | None = None) -> list[Passage]:
         """Return the best passages of an index for a query; a `WebError` says what of it cannot be."""
@@ -86,7 +86,7 @@ class Service:
             raise WebError("bad_request", str(error).replace("The question", "The query", 1)) from None
         return await asyncio.to_thread(opened.search, checked, k)
 
-    async def events(self, asked: ClientQuestion) -> AsyncGenerator[Event, None]:
+    async def events(self, question: ClientQuestion) -> AsyncGenerator[Event, None]:
         """Yield what happens while a question is answered; the last event is the result.
 
         Whoever stops listening stops the work: the generator, when it is closed, cancels what runs.
@@ -97,7 +97,7 @@ class Service:
             If the server is busy, the language model fails, or it takes too long.
         """
         queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        work = asyncio.create_task(self._work(asked, queue))
+        work = asyncio.create_task(self._work(question, queue))
         work.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while True:
@@ -115,11 +115,11 @@ class Service:
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
 
-    async def _work(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> None:
+    async def _work(self, question: ClientQuestion, queue: asyncio.Queue[Event | None]) -> None:
         """Answer a question, and log how it ended: never its text, which is the client's own affair."""
         began, outcome = time.perf_counter(), "cancelled"
         try:
-            result = await self._answer(asked, queue)
+            result = await self._answer(question, queue)
             readings, calls = counted(len(result.interpretations), "reading"), counted(len(result.calls), "call")
             outcome = f"answered, {readings}, {calls}"
         except WebError as error:
@@ -127,60 +127,60 @@ class Service:
             raise
         finally:
             seconds = time.perf_counter() - began
-            LOG.info("request %s: %s over %s: %s, %.3f s", *_names(asked), outcome, seconds)
+            LOG.info("request %s: %s over %s: %s, %.3f s", *_names(question), outcome, seconds)
 
-    async def _answer(self, asked: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
+    async def _answer(self, question: ClientQuestion, queue: asyncio.Queue[Event | None]) -> Result:
         seconds = self.limits.seconds
         steps: list[Mapping[str, Any]] = []
         try:
             async with self.gate.entered(lambda place: queue.put_nowait(Event("waiting", {"place": place}))):
-                names = {"program": asked.program, "index": asked.index, "lm": self.shelf.lm.model}
-                queue.put_nowait(Event("started", {"question": asked.question, **names}))
+                names = {"program": question.program, "index": question.index, "lm": self.shelf.lm.model}
+                queue.put_nowait(Event("started", {"question": question.question, **names}))
                 async with asyncio.timeout(seconds):
-                    result = await self._answered(asked, queue, steps)
+                    result = await self._answered(question, queue, steps)
         except TimeoutError:
             raise WebError("too_slow", f"The answer took longer than {seconds:.0f} s, and was given up.") from None
         queue.put_nowait(Event("result", answered(result, steps)))
         return result
 
     async def _answered(
-        self, asked: ClientQuestion, queue: asyncio.Queue[Event | None], steps: list[Mapping[str, Any]]
+        self, question: ClientQuestion, queue: asyncio.Queue[Event | None], steps: list[Mapping[str, Any]]
     ) -> Result:
         """Answer a question, by a question back, or with the reading chosen: of what was just asked nothing again."""
-        key = asked.model_copy(update={"request_id": "", "ask_back": False, "choice": None})
-        result = self._offered.get(key) if asked.choice is not None else None
+        key = question.model_copy(update={"request_id": "", "ask_back": False, "choice": None})
+        result = self._offered.get(key) if question.choice is not None else None
         if result is None:
             try:
-                result = await self._ask(asked, queue, steps)
+                result = await self._ask(question, queue, steps)
             except WebError:
                 raise
             except Exception as error:  # also a time-out of somebody else's
-                LOG.exception("request %s: %s over %s failed", *_names(asked), exc_info=error)
+                LOG.exception("request %s: %s over %s failed", *_names(question), exc_info=error)
                 raise WebError(
                     "failed",
-                    f"No answer: {asked.program} failed over {asked.index}, or its language model. The server's log "
-                    f"says why, at request {asked.request_id}.",
+                    f"No answer: {question.program} failed over {question.index}, or its language model. The server's "
+                    f"log says why, at request {question.request_id}.",
                 ) from None
             if result.clarification is not None:
                 self._offered[key] = result
-        if asked.choice is not None:
+        if question.choice is not None:
             try:
-                return result.choose(asked.choice)
+                return result.choose(question.choice)
             except PolyqaError as error:
                 raise WebError("bad_request", str(error)) from None
-        return asking_back(result) if asked.ask_back else result
+        return asking_back(result) if question.ask_back else result
 
     async def _ask(
-        self, asked: ClientQuestion, queue: asyncio.Queue[Event | None], steps: list[Mapping[str, Any]]
+        self, question: ClientQuestion, queue: asyncio.Queue[Event | None], steps: list[Mapping[str, Any]]
     ) -> Result:
         lm = self.shelf.lm
         try:
-            program = await asyncio.to_thread(self.shelf.program, asked.program, asked.index, asked.where)
+            program = await asyncio.to_thread(self.shelf.program, question.program, question.index, question.where)
         except NoDatabaseError:  # its message names a path of the server
             raise WebError(
                 "bad_request",
-                f"{asked.program} cannot answer over {asked.index}, which has no database of questions. Choose another "
-                "program, or have `polyqa questions build` run there.",
+                f"{question.program} cannot answer over {question.index}, which has no database of questions. Choose "
+                "another program, or have `polyqa questions build` run there.",
             ) from None
         loop = asyncio.get_running_loop()
 
@@ -193,12 +193,12 @@ class Service:
         local = str(lm.model).partition("/")[0] == LOCAL
         written = dspy.context(send_stream=Tokens(emit, program)) if local else nullcontext()
         with listening(Watch(emit), program), written:
-            result = await aask(asked.question, program=program, lm=lm, min_confidence=asked.min_confidence)
-        return replace(result, program=asked.program)
+            result = await aask(question.question, program=program, lm=lm, min_confidence=question.min_confidence)
+        return replace(result, program=question.program)
 
 
-def _names(asked: ClientQuestion) -> tuple[str, str, str]:
-    return asked.request_id, asked.program, asked.index
+def _names(question: ClientQuestion) -> tuple[str, str, str]:
+    return question.request_id, question.program, question.index
 
 
 def server_sent(data: Mapping[str, Any], name: str | None = None) -> bytes:

@@ -141,15 +141,15 @@ class Shelf:
 
 def _each(opened: Callable[[Any], _T], names: Iterable[str | Path | ColBERTIndex], *, named: bool) -> list[_T]:
     """Return what is opened; what cannot be is left out with a warning, unless the user has named it."""
-    found: list[_T] = []
+    served: list[_T] = []
     for name in names:
         try:
-            found.append(opened(name))
+            served.append(opened(name))
         except PolyqaError as error:
             if named:
                 raise
             warnings.warn(f"Not served: {error}", stacklevel=3)
-    return found
+    return served
 
 
 def _latest(indexes: Sequence[ColBERTIndex]) -> ColBERTIndex:
@@ -167,12 +167,12 @@ def _made_here() -> list[Path]:
 
 
 def _by_name(things: Sequence[Any], what: str) -> dict[str, Any]:
-    named: dict[str, Any] = {}
-    for one in things:
-        if one.name in named:
-            raise PolyqaError(f"Two {what} are called {one.name}; a server offers each under its folder's name.")
-        named[one.name] = one
-    return named
+    by_name: dict[str, Any] = {}
+    for thing in things:
+        if thing.name in by_name:
+            raise PolyqaError(f"Two {what} are called {thing.name}; a server offers each under its folder's name.")
+        by_name[thing.name] = thing
+    return by_name
 
 
 def _offered(program: str | Path) -> Offered:
@@ -192,6 +192,6 @@ def _about(entry: Entry | None, *, compiled: bool) -> dict[str, Any]:
     return {**{name: getattr(entry, name, "") for name in names}, "compiled": compiled}
 
 
-def _unknown(what: str, name: str, known: Mapping[str, Any]) -> WebError:
-    there = ", ".join(known)
+def _unknown(what: str, name: str, things: Mapping[str, Any]) -> WebError:
+    there = ", ".join(things)
     return WebError("unknown", f"There is no {what} {name!r:.80}; there are {there}.")

@@ -39,17 +39,17 @@ def located(source: str | Path, split: str | None = None) -> tuple[Path, str | N
         path = Path(source).expanduser()
     except RuntimeError as error:
         raise problem(source, f"the file cannot be read: {error}") from error
-    file, _, named = str(path).rpartition("@")
-    if not named or exists(path) or not file or not exists(Path(file)):
+    file, _, own_split = str(path).rpartition("@")
+    if not own_split or exists(path) or not file or not exists(Path(file)):
         return path, split
-    return Path(file), one_split(source, named, split)
+    return Path(file), one_split(source, own_split, split)
 
 
-def one_split(source: object, named: str | None, split: str | None) -> str | None:
+def one_split(source: object, own_split: str | None, split: str | None) -> str | None:
     """Return the split that a source names, or that is asked for; if these are two, it is an error."""
-    if named and split not in (None, named):
-        raise problem(source, f"this names the split {named!r}, but {split!r} is asked for")
-    return named or split
+    if own_split and split not in (None, own_split):
+        raise problem(source, f"this names the split {own_split!r}, but {split!r} is asked for")
+    return own_split or split
 
 
 def exists(path: Path) -> bool:
@@ -138,19 +138,19 @@ def _decoded(path: Path, text: str, line: int | None = None) -> Any:
         hint = "; a file of one record a line is named .jsonl" if error.msg == "Extra data" else ""
         raise problem(path, f"{place}: not JSON ({error.msg}{hint})", near) from error
     except (RecursionError, ValueError) as error:
-        what = "nested too deeply" if isinstance(error, RecursionError) else error
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
         where = path if line is None else f"{path}: line {line}"
-        raise problem(where, f"this cannot be taken as JSON ({what})", text.strip()[: 2 * _AROUND]) from error
+        raise problem(where, f"this cannot be taken as JSON ({reason})", text.strip()[: 2 * _AROUND]) from error
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of decoded pairs; of rows with one id, `json` would keep only the last."""
-    made: dict[str, Any] = {}
+    by_key: dict[str, Any] = {}
     for key, value in pairs:
-        if key in made:
+        if key in by_key:
             raise ValueError(f"the key {key!r} stands twice in one object")
-        made[key] = value
-    return made
+        by_key[key] = value
+    return by_key
 
 
 def _parquet(path: Path) -> Iterator[Record]:

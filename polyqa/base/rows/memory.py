@@ -74,25 +74,25 @@ def rows_of_json(data: Any, shape: Shape, split: str | None, origin: str) -> Ite
     origin
         What messages call it.
     """
-    held, place = _unwrapped(data, shape), origin
+    content, place = _unwrapped(data, shape), origin
     singular = shape.what.removesuffix("s")
-    if isinstance(held, Mapping) and _are_splits(held, shape):
-        if split is None and len(held) == 1:
-            split = next(iter(held))
-        if split is None or split not in held:
-            raise no_split(origin, split, held)
-        held, place = _unwrapped(held[split], shape), f"{origin}: split {split!r}"
+    if isinstance(content, Mapping) and _are_splits(content, shape):
+        if split is None and len(content) == 1:
+            split = next(iter(content))
+        if split is None or split not in content:
+            raise no_split(origin, split, content)
+        content, place = _unwrapped(content[split], shape), f"{origin}: split {split!r}"
     elif split is not None:
         raise problem(origin, f"there are no splits, so no {split!r}; leave the split out")
-    if shape.is_row(held):
-        raise problem(place, "expected a list or an object of records, got one record", excerpt(held))
-    if isinstance(held, Mapping):
-        yield from (Record(f"{origin}: {singular} {key!r}", value, str(key)) for key, value in held.items())
-    elif isinstance(held, Iterable) and not isinstance(held, str | bytes):
-        yield from (Record(f"{place}: record {number}", value) for number, value in enumerate(_iterable(held), 1))
+    if shape.is_row(content):
+        raise problem(place, "expected a list or an object of records, got one record", excerpt(content))
+    if isinstance(content, Mapping):
+        yield from (Record(f"{origin}: {singular} {key!r}", value, str(key)) for key, value in content.items())
+    elif isinstance(content, Iterable) and not isinstance(content, str | bytes):
+        yield from (Record(f"{place}: record {number}", value) for number, value in enumerate(_iterable(content), 1))
     else:
-        kind = type(held).__name__
-        raise problem(place, f"expected a list or an object of records, got {kind}", excerpt(held))
+        kind = type(content).__name__
+        raise problem(place, f"expected a list or an object of records, got {kind}", excerpt(content))
 
 
 def by_row(value: Any) -> Any:
@@ -114,11 +114,11 @@ def _unwrapped(data: Any, shape: Shape) -> Any:
     if not isinstance(data, Mapping) or hasattr(data, "num_columns"):
         return data
     by_name = {str(name).strip().lower(): value for name, value in data.items()}
-    held = by_name.get(_WRAPPED)
-    if isinstance(held, list) and (isinstance(names := by_name.get("columns"), list)):  # pandas, orient="split"
-        return [dict(zip(names, row, strict=False)) for row in held]
-    if isinstance(held, list):
-        return held
+    rows = by_name.get(_WRAPPED)
+    if isinstance(rows, list) and (isinstance(names := by_name.get("columns"), list)):  # pandas, orient="split"
+        return [dict(zip(names, row, strict=False)) for row in rows]
+    if isinstance(rows, list):
+        return rows
     if not shape.names & by_name.keys():
         return data
     columns = [*data.values()]

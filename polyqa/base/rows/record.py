@@ -103,12 +103,12 @@ def folded(record: Record) -> dict[str, Any]:
     return row if record.key is None else {**row, "id": record.key}
 
 
-def problem(where: object, what: str, shown: str | None = None) -> PolyqaError:
+def problem(where: object, what: str, text: str | None = None) -> PolyqaError:
     """Return the error of one line that says where something is wrong, what, and what stands there.
 
     Characters that would break the line, or that a terminal cannot write, are escaped.
     """
-    message = f"{where}: {what}" if shown is None else f"{where}: {what}: {shown}"
+    message = f"{where}: {what}" if text is None else f"{where}: {what}: {text}"
     return PolyqaError("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in message))
 
 
@@ -145,5 +145,5 @@ def excerpt(value: Any) -> str:
 
 def listed(names: Iterable[object]) -> str:
     """Return names for a message, the first twelve of them; ``none`` if there are none."""
-    every = [str(name) for name in names]
-    return ", ".join([*every[:_LISTED], "…"] if len(every) > _LISTED else every) or "none"
+    texts = [str(name) for name in names]
+    return ", ".join([*texts[:_LISTED], "…"] if len(texts) > _LISTED else texts) or "none"

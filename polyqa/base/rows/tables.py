@@ -44,15 +44,15 @@ def read_table(path: Path, shape: Shape, delimiter: str | None) -> Iterator[Reco
         where = f"{path}: line {number}"
         columns = columns or (shape.unnamed(cells) if delimiter == "\t" else None)
         if columns is None:
-            known = ", ".join(sorted(shape.names)[:6])
+            known_names = ", ".join(sorted(shape.names)[:6])
             raise problem(
-                where, f"the first line must name the columns (one of {known}, …)", delimiter.join(cells)[:80]
+                where, f"the first line must name the columns (one of {known_names}, …)", delimiter.join(cells)[:80]
             )
         # Of what ends with an empty column, some leave out the last mark.
         if not min(2, len(columns)) <= len(cells) <= len(columns):
             between = " <TAB> " if delimiter == "\t" else f"{delimiter} "
-            what = f"{len(cells)} columns, expected {between.join(columns)}"
-            raise problem(where, what, repr(delimiter.join(cells)[:60]))
+            mismatch = f"{len(cells)} columns, expected {between.join(columns)}"
+            raise problem(where, mismatch, repr(delimiter.join(cells)[:60]))
         yield Record(where, dict(zip(columns, cells, strict=False)))
 
 

@@ -182,8 +182,8 @@ class LocalLM(BoundedLM):
 
     def __init__(self, model: str, engine: LocalEngine, *, seed: int = 0, **settings: Any) -> None:
         # Recordings and runs know replies by what is in `kwargs`; those of seed 0 were made without it.
-        given = {"seed": seed, **settings} if seed else settings
-        super().__init__(model, engine=engine, async_engine=engine.awaited, **given)
+        lm_settings = {"seed": seed, **settings} if seed else settings
+        super().__init__(model, engine=engine, async_engine=engine.awaited, **lm_settings)
 
     @property
     def reads_passages(self) -> bool:
@@ -213,16 +213,16 @@ class LocalLM(BoundedLM):
 
     def _seeded(self, prompt: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """Return a call with its seed, where something is drawn; another seed that a call gives is taken as it is."""
-        own, from_recording = self.kwargs.get("seed") or 0, isinstance(prompt, Request)
+        own_seed, from_recording = self.kwargs.get("seed") or 0, isinstance(prompt, Request)
         if from_recording:  # a request takes no settings beside it
-            given, temperature, rollout = prompt.config.seed, prompt.config.temperature, wanted_rollout()
+            call_seed, temperature, rollout = prompt.config.seed, prompt.config.temperature, wanted_rollout()
         else:
-            asked = {**self.kwargs, **settings}
-            given, temperature, rollout = asked.get("seed"), asked.get("temperature"), asked.get("rollout_id")
-        if not temperature or given not in (None, own):
+            chosen = {**self.kwargs, **settings}
+            call_seed, temperature, rollout = chosen.get("seed"), chosen.get("temperature"), chosen.get("rollout_id")
+        if not temperature or call_seed not in (None, own_seed):
             return prompt, settings
         # Another attempt draws otherwise: with the same seed it would be the same unreadable reply.
-        seed = own + (rollout or 0) + attempt_number() - 1
+        seed = own_seed + (rollout or 0) + attempt_number() - 1
         if from_recording:
             return replace(prompt, config=replace(prompt.config, seed=seed)), settings
         return prompt, {**settings, "seed": seed}

@@ -60,10 +60,10 @@ class KeptPrompts:
         """
         here = in_common(before, prompt)
         with self._lock:
-            kept, name = self._nearest(prompt)
+            common, name = self._nearest(prompt)
             self.keep(slot, before, stays=here)
             self._earlier.append(prompt)
-            if kept - here <= _WORTH:
+            if common - here <= _WORTH:
                 return
             if not self._ask(slot, "restore", name):
                 self._kept.pop(name, None)
@@ -77,9 +77,9 @@ class KeptPrompts:
 
         Its first ``stays`` characters stay in the slot.
         """
-        held = max(stays, self._nearest(prompt)[0])
+        covered = max(stays, self._nearest(prompt)[0])
         common = max((in_common(prompt, other) for other in self._earlier if other != prompt), default=0)
-        if not self._limit or len(prompt) <= _WORTH or _WORTH <= held >= common - _WORTH:
+        if not self._limit or len(prompt) <= _WORTH or _WORTH <= covered >= common - _WORTH:
             return
         name = f"{self._stem}.{_short_hash(prompt)}"
         state, text = self._files(name)
@@ -98,7 +98,7 @@ class KeptPrompts:
     def _make_room(self) -> None:
         files = [(file, file.stat()) for file in kept_files(self._path)]
         size = sum(state.st_size for _, state in files)
-        for file, state in sorted(files, key=lambda one: one[1].st_mtime_ns):
+        for file, state in sorted(files, key=lambda pair: pair[1].st_mtime_ns):
             if size <= self._limit:
                 return
             file.unlink(missing_ok=True)

@@ -143,9 +143,9 @@ class LocalServer:
 
     def turn(self, slot: int, before: str, prompt: str) -> None:
         """Have a slot that has read a prompt read another one, on from what is kept of it; see `Slots.take`."""
-        kept = self._kept
-        if kept is not None and slot < len(self.slots.read):
-            kept.turn(slot, before, prompt)
+        kept_prompts = self._kept
+        if kept_prompts is not None and slot < len(self.slots.read):
+            kept_prompts.turn(slot, before, prompt)
 
     def _stop_at_exit(self) -> None:
         """Stop, but end a process that is still loading its model at once: `stop` would wait until that is done."""

@@ -33,8 +33,8 @@ class Slots:
         if lora:
             return len(self.read), ""
         with self._lock:
-            known = {free: in_common(prompt, self.read[free]) for free in self._free}
-            slot = max(self._free, key=known.__getitem__)
+            common = {free: in_common(prompt, self.read[free]) for free in self._free}
+            slot = max(self._free, key=common.__getitem__)
             self._free.remove(slot)
             before, self.read[slot] = self.read[slot], prompt
             return slot, before
