@@ -195,21 +195,24 @@ def adapt(
         lm = models.answering()
         # What does not fit should not cost the making of questions.
         chosen = chosen_recipe(recipe, models.writing(lm))
-        given = as_questions(questions) if questions is not None else None
-        measure = _measure(measure, given)
+        question_set = as_questions(questions) if questions is not None else None
+        measure = _measure(measure, question_set)
         budget = replace(budget, threads=budget.threads or default_threads(models.lm))
         index = ready_index(passages, out.name)
         check_recipe(chosen, load(program, index=index, helper_lm=models.helper_lm))
         with kept_calls(out / ".work", budget.max_calls):
+            described = (
+                question_set.described if question_set is not None else f"made from {limit_passages or 'all'} passages"
+            )
             same = {
                 "corpus": index.fingerprint,
-                "questions": given.described if given is not None else f"made from {limit_passages or 'all'} passages",
+                "questions": described,
                 "lm": str(lm.model),
                 "seed": budget.seed,
             }
             check_work(out / ".work" / "adaptation.json", same, "adaptation")
-            if given is not None:
-                source = _Source(given.asked, given.described, given.described)
+            if question_set is not None:
+                source = _Source(question_set.asked, question_set.described, question_set.described)
             else:
                 picked = passages
                 if limit_passages is not None:
@@ -217,9 +220,9 @@ def adapt(
                 if not budget.confirm(_expected(picked)):
                     return None
                 source = _made_questions(picked, models, out, budget, Path(corpus).name)
-            sets = _split(source, budget.seed, None if given is not None else out)
+            sets = _split(source, budget.seed, None if question_set is not None else out)
             train, dev, held_out = (questions.asked for questions in sets.by_name().values())
-            made = compile(
+            compiled = compile(
                 program,
                 recipe=chosen,
                 sets=sets,
@@ -229,15 +232,15 @@ def adapt(
                 budget=replace(budget, max_calls=None),
                 index=index.path,
             )
-            if made is None:
+            if compiled is None:
                 return None
-        done = Adapted(index, source.counts, train, dev, held_out, source.dropped, made, source.families)
-        write_atomically(out / REPORT, adaptation_report(done))
-        if not made.failed:
+        adapted = Adapted(index, source.counts, train, dev, held_out, source.dropped, compiled, source.families)
+        write_atomically(out / REPORT, adaptation_report(adapted))
+        if not compiled.failed:
             remove_work(out / ".work")
         parameters = {"corpus": Path(corpus).name, "index": index.fingerprint, "program": program}
-        report.add(parameters=parameters, figures={f"{done.measure}.difference": done.difference.difference})
-        return done
+        report.add(parameters=parameters, figures={f"{adapted.measure}.difference": adapted.difference.difference})
+        return adapted
 
 
 def _adaptable(program: str) -> bool:
@@ -257,11 +260,12 @@ def _passages(corpus: str | Path) -> list[Passage]:
     return passages
 
 
-def _measure(measure: Measure | None, given: Questions | None) -> Measure:
+def _measure(measure: Measure | None, questions: Questions | None) -> Measure:
     """Return what is optimized, after checking that there is such a measure and given questions can be scored by it."""
     if measure is None:
-        measure = "dr" if given is None or all(question.long_answers for question in given.asked) else "disambig_f1"
-    check_measurable(measure, {given.described: given.asked} if given is not None else {})
+        has_references = questions is None or all(question.long_answers for question in questions.asked)
+        measure = "dr" if has_references else "disambig_f1"
+    check_measurable(measure, {questions.described: questions.asked} if questions is not None else {})
     return measure
 
 
@@ -301,41 +305,41 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
     threads = budget.threads or default_threads(lm)
     with bar(len(passages), "passages") as step:
         journal = out / ".work" / JOURNAL
-        made = generate_questions(passages, lm=lm, reader=reader, journal=journal, threads=threads, step=step)
-    asked: list[AskedOfNamesakes] = []
+        generated = generate_questions(passages, lm=lm, reader=reader, journal=journal, threads=threads, step=step)
+    asked_of_namesakes: list[AskedOfNamesakes] = []
     trust: Trust | None = engine.trust if isinstance(engine, ExtractiveEngine) else None
     trusted = TRUSTED
     if trust is None:
         keeping = lm.copy(cache=True)  # with all others of this folder: what was asked is not asked again
         pairs = namesakes(passages)
         with bar(len(pairs), "namesakes") as step:
-            asked = ask_namesakes(pairs, keeping, threads=threads, step=step)
+            asked_of_namesakes = ask_namesakes(pairs, keeping, threads=threads, step=step)
         if getattr(lm, "reads_passages", False):
             trust, trusted = partial(_judged, lm=keeping), JUDGED
     usable = training_questions(
-        made.questions,
+        generated.questions,
         passages,
         encoder=shared_encoder(),
         reader=reader,
         trust=trust,
         trusted=trusted,
         seed=budget.seed,
-        asked=asked,
+        asked=asked_of_namesakes,
         trust_read=embedded_engine().trust,
     )
-    dropped = [asdict(one) for one in usable.dropped]
+    dropped = [asdict(question) for question in usable.dropped]
     for file, value in ((QUESTIONS, _records(usable.questions)), (DROPPED, dropped)):
         write_atomically(out / file, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
     ambiguous = sum(len(question.readings) > 1 for question in usable.questions)
     described = f"{ambiguous} ambiguous questions, {len(usable.questions) - ambiguous} plain"
     language = corpus_language([passage.text for passage in passages])
-    full = f"generated from {name} by {lm.model}: {made.counts}; {described}"
-    return _Source(list(usable.questions), full, name, made.counts, usable.reasons, usable.families, language)
+    full = f"generated from {name} by {lm.model}: {generated.counts}; {described}"
+    return _Source(list(usable.questions), full, name, generated.counts, usable.reasons, usable.families, language)
 
 
-def _judged(asked: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM) -> list[float]:
-    with bar(len(asked), "questions judged") as step:
-        return trust_in_questions(asked, lm, step=step)
+def _judged(questions: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM) -> list[float]:
+    with bar(len(questions), "questions judged") as step:
+        return trust_in_questions(questions, lm, step=step)
 
 
 def _expected(passages: Sequence[Passage]) -> str:
@@ -357,11 +361,11 @@ def _split(source: _Source, seed: int, out: Path | None) -> Sets:
             f"There are {n} questions about {groups} separate matters{where}; to train, to pick and to report needs "
             f"{_PARTS - groups} more. {why} questions of your own (--questions)."
         )
-    rest, held_out = split_questions(source.questions, seed=seed)
-    if len(connected(rest)) < _PARTS - 1:  # of few matters one may have nearly all questions
+    remaining, held_out = split_questions(source.questions, seed=seed)
+    if len(connected(remaining)) < _PARTS - 1:  # of few matters one may have nearly all questions
         held_out = min(connected(source.questions), key=len)
-        rest = [one for one in source.questions if one not in held_out]
-    train, dev = split_questions(rest, _DEV, seed=seed)
+        remaining = [question for question in source.questions if question not in held_out]
+    train, dev = split_questions(remaining, _DEV, seed=seed)
     return Sets(
         train=Questions(train, name=source.full),
         dev=Questions(dev, name=f"part of train: {source.short}"),
@@ -377,8 +381,8 @@ def _records(questions: Sequence[Question]) -> dict[str, Any]:
             "ambiguity": question.ambiguity,
             "reason": question.reason,
             "qa_pairs": [
-                {"question": one.question, "short_answers": list(one.short_answers), "pid": one.pid}
-                for one in question.readings
+                {"question": reading.question, "short_answers": list(reading.short_answers), "pid": reading.pid}
+                for reading in question.readings
             ],
             "annotations": [{"long_answer": text} for text in question.long_answers],
         }

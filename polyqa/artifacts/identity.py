@@ -46,7 +46,7 @@ def identity_hash(program: dspy.Module) -> str:
 
 def _flat(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in data.items():
-        if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        if isinstance(value, list) and any(isinstance(part, dict) for part in value):
             value = dict(enumerate(value))
         if isinstance(value, dict):
             yield from ((f"{name}.{inner}", part) for inner, part in _flat(value))
@@ -69,11 +69,11 @@ def _attributes(owner: object, above: tuple[object, ...]) -> dict[str, Any]:
 def _described(value: object, above: tuple[object, ...]) -> Any:
     if value is None or isinstance(value, _SCALAR):
         return value
-    own_place = isinstance(value, (type, dspy.Module)) or any(value is one for one in above)
+    own_place = isinstance(value, (type, dspy.Module)) or any(value is part for part in above)
     if isinstance(value, (tuple, list)) and not own_place:
-        return [_described(one, (*above, value)) for one in value]
+        return [_described(part, (*above, value)) for part in value]
     if isinstance(value, dict) and not own_place:
-        return {str(name): _described(one, (*above, value)) for name, one in value.items()}
+        return {str(name): _described(part, (*above, value)) for name, part in value.items()}
     if isinstance(value, BaseModel):  # the manifest of an index or a database
         return value.model_dump(mode="json")
     kind = type(value).__name__

@@ -7,19 +7,19 @@ from .card import Card, Gain
 
 def gain_texts(gain: Gain) -> tuple[str, str, str, str]:
     """Return the values before and after, the difference, and p; where these say nothing, the failures."""
-    said = (gain.change, p_text(gain.p)) if gain.tells else (gain.failures, "")
-    return str(gain.before), str(gain.after), *said
+    change = (gain.change, p_text(gain.p)) if gain.tells else (gain.failures, "")
+    return str(gain.before), str(gain.after), *change
 
 
 def artifact_facts(card: Card) -> dict[str, str]:
     """Return what was compiled from what, how and when, by names."""
-    given = card.settings | ({"reranker": card.reranker} if card.reranker else {})
+    settings = card.settings | ({"reranker": card.reranker} if card.reranker else {})
     index, spent = card.index, card.spent
     where = f", where {index.condition}" if index and index.condition else ""
     lms = {"": card.lm, "helper ": card.helper_lm, "instructions by ": card.prompt_lm, "demos by ": card.teacher_lm}
     by = f", demos by {card.teacher}" if card.teacher else ""
     return {
-        "program": f"{card.program} ({', '.join(f'{name}={value}' for name, value in given.items()) or 'defaults'})",
+        "program": f"{card.program} ({', '.join(f'{name}={value}' for name, value in settings.items()) or 'defaults'})",
         "recipe": f"{card.recipe.get('name')}: {card.recipe.get('summary') or card.recipe.get('optimizer')}{by}",
         "metric": f"{card.measure}, reader {card.reader}",
         "language model": "; ".join(f"{role}{name}" for role, name in lms.items() if name),

@@ -163,9 +163,9 @@ def _checked(name: str, data: Any, predictor: dspy.Predict, where: str) -> Saved
         raise PolyqaError(f"{where}: the signature of {name} has changed since it was saved; compile it again.")
     strange = sorted({key for demo in read.demos for key in demo} - fields.keys() - {"augmented"})
     if strange:  # such as ``gold``, which DSPy's optimizers save with the rest of a training example
-        named = ", ".join(f"{key!r:.40}" for key in strange[:_NAMED]) + (", …" if len(strange) > _NAMED else "")
+        names = ", ".join(f"{key!r:.40}" for key in strange[:_NAMED]) + (", …" if len(strange) > _NAMED else "")
         warnings.warn(
-            f"{where}: demos of {name} hold {named}, which its signature lacks; they are left out.", stacklevel=4
+            f"{where}: demos of {name} hold {names}, which its signature lacks; they are left out.", stacklevel=4
         )
     demos = [{key: value for key, value in demo.items() if key in fields} for demo in read.demos]
     if read.knn is not None:

@@ -41,12 +41,12 @@ def compiled_home() -> Path:
 
 def find_artifact(name: str | Path) -> Path | None:
     """Return the folder of an artifact: a path to one, or a name in `compiled_home`; ``None`` if there is none."""
-    given = Path(name)
-    if (given / CARD).is_file():
-        return given
-    named = compiled_home() / given
-    if len(given.parts) == 1 and given.name not in (".", "..") and (named / CARD).is_file():
-        return named
+    path = Path(name)
+    if (path / CARD).is_file():
+        return path
+    shipped_folder = compiled_home() / path
+    if len(path.parts) == 1 and path.name not in (".", "..") and (shipped_folder / CARD).is_file():
+        return shipped_folder
     return None
 
 
@@ -66,9 +66,9 @@ def read_artifact(name: str | Path) -> Artifact:
     """
     path = find_artifact(name)
     if path is None:
-        known = ", ".join(artifact_names()) or "none"
+        known_names = ", ".join(artifact_names()) or "none"
         raise PolyqaError(
-            f"There is no compiled program {str(name)!r:.200}: name a folder with a {CARD}, or one of: {known}."
+            f"There is no compiled program {str(name)!r:.200}: name a folder with a {CARD}, or one of: {known_names}."
         )
     data = read_json(path / CARD)
     try:

@@ -46,8 +46,8 @@ class Column:
 
 
 def _mean(values: Array) -> Array:
-    known = ~np.isnan(values)  # a ratio of nothing is left out
-    return np.where(known, values, 0.0).sum(-1) / known.sum(-1)
+    has_value = ~np.isnan(values)  # a ratio of nothing is left out
+    return np.where(has_value, values, 0.0).sum(-1) / has_value.sum(-1)
 
 
 def _dr(disambig_f1: Array, rouge_l: Array) -> Array:

@@ -75,22 +75,22 @@ class Comparison:
 
 def difference_in(a: Run, b: Run, metric: str) -> Difference:
     """Compare two runs in one metric; see `compare_runs`, which takes as much longer as there are other metrics."""
-    found = compare(COLUMNS[metric], *_paired(metric, _pairs(a, b)))
-    if found is None:
+    difference = compare(COLUMNS[metric], *_paired(metric, _pairs(a, b)))
+    if difference is None:
         raise PolyqaError(f"There is no metric {metric!r} in both runs.")
-    return found
+    return difference
 
 
 def _pairs(a: Run, b: Run) -> list[tuple[Record, Record]]:
     """Return the records of the questions that both runs have."""
-    left, right = ({record.id: record for record in run.records} for run in (a, b))
-    shared = [id for id in left if id in right]
+    records_of_a, records_of_b = ({record.id: record for record in run.records} for run in (a, b))
+    shared = [id for id in records_of_a if id in records_of_b]
     if not shared:
         raise PolyqaError(f"{a.path} and {b.path} have no question in common.")
     for id in shared:
-        if left[id].question != right[id].question:
+        if records_of_a[id].question != records_of_b[id].question:
             raise PolyqaError(f"Question {id!r} differs between {a.path} and {b.path}; these are different data sets.")
-    return [(left[id], right[id]) for id in shared]
+    return [(records_of_a[id], records_of_b[id]) for id in shared]
 
 
 def compare_runs(a: Run, b: Run, *, headline: str | None = None) -> Comparison:
@@ -172,10 +172,10 @@ def _cautions(a: Run, b: Run) -> list[str]:
         unknown = " and ".join(run.name for run in (a, b) if run.settings is None)
         return [f"{unknown}: outputs of another system; compare only if the same reader and judge scored them."]
     cautions = []
-    if not same_questions(a, b) and {one.id for one in a.records} == {one.id for one in b.records}:
+    if not same_questions(a, b) and {record.id for record in a.records} == {record.id for record in b.records}:
         cautions.append("The ids are the same, the gold answers or the order differ: scores may not compare.")
-    for field, what in _MATTERS.items():
+    for field, metrics in _MATTERS.items():
         left, right = getattr(a.settings, field), getattr(b.settings, field)
         if left != right and (field != "index" or (left and right)):
-            cautions.append(f"The {field} differs ({left or 'none'}; {right or 'none'}): {what} do not compare.")
+            cautions.append(f"The {field} differs ({left or 'none'}; {right or 'none'}): {metrics} do not compare.")
     return cautions

@@ -57,43 +57,43 @@ def read_outputs(path: str | Path) -> dict[str, Output]:
     outputs: dict[str, Output | None] = {}
     for record in read_rows(path, _SHAPE):
         try:
-            own, output = _output(record)
+            question_id, output = _output(record)
         except (ValueError, TypeError) as error:
             raise problem(record.where, str(error), excerpt(record.value)) from error
-        if own in outputs:
-            raise problem(record.where, f"a second output for question {own!r}")
-        outputs[own] = output
-    given = {own: output for own, output in outputs.items() if output is not None}
-    if not given:
+        if question_id in outputs:
+            raise problem(record.where, f"a second output for question {question_id!r}")
+        outputs[question_id] = output
+    present = {question_id: output for question_id, output in outputs.items() if output is not None}
+    if not present:
         raise PolyqaError(f"{path} holds no output.")
-    return given
+    return present
 
 
 def _output(record: Row) -> tuple[str, Output | None]:
     if record.key is not None and not isinstance(record.value, Mapping):
         return record.key, None if record.value is None else _answer(record.value)
     row = folded(record)
-    own = _first(row, IDS)
-    if own is None:
+    question_id = _first(row, IDS)
+    if question_id is None:
         raise ValueError(f"no id (one of {', '.join(IDS)})")
-    own = as_id(own)
+    question_id = as_id(question_id)
     columns = {str(name).strip().lower() for name in record.value}
     keys = [name for name in _ANSWER_KEYS if name in columns] or [name for name in _GOLD_KEYS if name in columns]
     if isinstance(row.get("error"), Mapping) and ({"gold_readings", "scores"} <= row.keys() or not keys):
-        return own, None  # it failed: a `records.Record`, or a line of `polyqa answer`
-    given = _first(row, keys)
-    if given is None and "interpretations" not in row:
+        return question_id, None  # it failed: a `records.Record`, or a line of `polyqa answer`
+    answer = _first(row, keys)
+    if answer is None and "interpretations" not in row:
         if keys:
-            return own, None
+            return question_id, None
         raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS + _GOLD_KEYS)}) and no interpretations")
-    output = Output(None) if given is None else _answer(given)
+    output = Output(None) if answer is None else _answer(answer)
     if "interpretations" in row:
         output = replace(output, interpretations=_interpretations(row["interpretations"]))
     passages, universe = (
         _passages(row.get(name), name) for name in ("passages" if "passages" in row else "docs", "universe")
     )
     asked = row.get("question")
-    return own, replace(
+    return question_id, replace(
         output,
         passages=passages,
         universe=universe,
@@ -102,16 +102,18 @@ def _output(record: Row) -> tuple[str, Output | None]:
     )
 
 
-def _answer(given: Any) -> Output:
-    if isinstance(given, str):
-        return Output(given)
-    if isinstance(given, list):
+def _answer(value: Any) -> Output:
+    if isinstance(value, str):
+        return Output(value)
+    if isinstance(value, list):
         # KILT has an object for each answer.
-        told = [one.get("answer") if isinstance(one, Mapping) and "question" not in one else one for one in given]
-        texts = [text for text in told if isinstance(text, str)]
-        if len(texts) == len(given):
+        answers = [
+            item.get("answer") if isinstance(item, Mapping) and "question" not in item else item for item in value
+        ]
+        texts = [text for text in answers if isinstance(text, str)]
+        if len(texts) == len(value):
             return Output(None, tuple(Interpretation(question="", answer=text) for text in texts))
-    return Output(None, _interpretations(given))
+    return Output(None, _interpretations(value))
 
 
 def _first(value: Mapping[str, Any], names: Iterable[str]) -> Any:
@@ -142,8 +144,8 @@ def _passages(value: Any, name: str) -> tuple[Passage, ...]:
     if not isinstance(value, list | None):
         raise ValueError(f"{name} must be a list")
     passages = []
-    for number, one in enumerate(value or (), 1):
-        record = {"text": one} if isinstance(one, str) else one
+    for number, item in enumerate(value or (), 1):
+        record = {"text": item} if isinstance(item, str) else item
         if not isinstance(record, Mapping) or not isinstance(record.get("text"), str):
             raise ValueError(f"{name}: passage {number} has no text")
         pid = _first(record, ("pid", "id"))
@@ -185,11 +187,11 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
                 "Name the questions that were answered; if only words differ, leave `question` out of the outputs."
             )
     short = all(output.answer is None for output in outputs.values())
-    given = [_given(outputs.get(question.id), short) for question in questions]
+    completed = [_given(outputs.get(question.id), short) for question in questions]
     unscored = _unscored(outputs.values())
     records: list[Record] = []
     judged: list[Scored] = []
-    for question, output, scores in zip(questions, given, scorer.score_each(questions, given), strict=True):
+    for question, output, scores in zip(questions, completed, scorer.score_each(questions, completed), strict=True):
         if output.passages or output.universe:  # only these are shown to the judge
             judged.append(scores)
             _give_up_early(judged)
@@ -205,10 +207,10 @@ def score_outputs(outputs: Mapping[str, Output], questions: Sequence[Question], 
 
 def _unscored(outputs: Iterable[Output]) -> Collection[str]:
     """Return the scores that would be 0 for a system only because it gives no readings, or no questions of them."""
-    readings = [one for output in outputs for one in output.interpretations]
+    readings = [reading for output in outputs for reading in output.interpretations]
     if not readings:
         return ("readings", "f1_answer", "answer_f1", "edit_f1")
-    return () if any(one.question for one in readings) else ("edit_f1",)
+    return () if any(reading.question for reading in readings) else ("edit_f1",)
 
 
 def _kept(scores: Mapping[str, float], unscored: Collection[str]) -> dict[str, float]:

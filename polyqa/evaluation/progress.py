@@ -16,9 +16,9 @@ _RUNNING = ("disambig_f1", "rouge_l", "str_em", "f1_answer")
 
 
 @contextmanager
-def showing(shown: Bar) -> Iterator[None]:
+def showing(progress_bar: Bar) -> Iterator[None]:
     """Show what long commands do inside the block, as ``with showing(progress_bar): polyqa.evaluate(...)``."""
-    token = _BAR.set(shown)
+    token = _BAR.set(progress_bar)
     try:
         yield
     finally:
@@ -32,8 +32,8 @@ def shows() -> bool:
 
 def bar(total: int, text: str = "") -> AbstractContextManager[Callable[..., None]]:
     """Show the bar of this context, see `Bar`; none if none was set."""
-    shown = _BAR.get()
-    return nullcontext(lambda text=None: None) if shown is None else shown(total, text)
+    current_bar = _BAR.get()
+    return nullcontext(lambda text=None: None) if current_bar is None else current_bar(total, text)
 
 
 @contextmanager
@@ -74,5 +74,5 @@ def bar_of_answers(total: int, price: Price | None = None) -> Iterator[Callable[
         yield add
 
 
-def _with_failed(shown: list[str], failed: int) -> str:
-    return "  ".join(shown + [f"[red]{failed} failed[/]"] * (failed > 0))
+def _with_failed(texts: list[str], failed: int) -> str:
+    return "  ".join(texts + [f"[red]{failed} failed[/]"] * (failed > 0))

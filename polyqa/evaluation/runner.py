@@ -65,28 +65,28 @@ def run_answers(
     require_no_links(folder)
     bound_cache()
     with locked(folder / ".lock", folder):
-        done = _earlier_records(folder, ids, identity)
+        records = _earlier_records(folder, ids, identity)
         with open_ledger(folder / LEDGER, identity.model_dump()) as ledger:
-            done |= {id: Record.model_validate(value) for id, value in ledger}
-            ledger.replace({id: record.model_dump() for id, record in done.items()})
+            records |= {id: Record.model_validate(value) for id, value in ledger}
+            ledger.replace({id: record.model_dump() for id, record in records.items()})
             with exporting(ledger, folder / PREDICTIONS, ids) as export:
-                failed = {id for id, record in done.items() if record.error is not None}
-                left = [question for question in questions if question.id not in done or question.id in failed]
+                failed = {id for id, record in records.items() if record.error is not None}
+                remaining = [question for question in questions if question.id not in records or question.id in failed]
 
                 def keep(question: Question, record: Record) -> Failure | None:
                     ledger.keep(record.id, record.model_dump())
-                    done[record.id] = record
+                    records[record.id] = record
                     export()
                     show(record)
                     return record.error
 
-                if left:
+                if remaining:
                     with bar_of_records(len(questions)) as show:
-                        for id, record in done.items():
+                        for id, record in records.items():
                             if id not in failed:
                                 show(record)
-                        work_through(left, answer, keep, at_once=threads, things="questions")
-        run = Run(folder, identity, [done[id] for id in ids])
+                        work_through(remaining, answer, keep, at_once=threads, things="questions")
+        run = Run(folder, identity, [records[id] for id in ids])
         write_summary(run)
         return run
 
@@ -103,10 +103,10 @@ def _earlier_records(folder: Path, ids: Sequence[str], identity: RunIdentity) ->
         return {}
     if changed := identity.changed_since(earlier):
         raise PolyqaError(f"{folder} holds another run: {changed}. {_ELSEWHERE}")
-    done = {record.id: record for record in read_records(folder / PREDICTIONS)}
-    if strange := done.keys() - set(ids):
+    records = {record.id: record for record in read_records(folder / PREDICTIONS)}
+    if strange := records.keys() - set(ids):
         raise PolyqaError(f"{folder} has predictions for questions that are not asked, such as {min(strange)!r}.")
-    return done
+    return records
 
 
 def answer_one(
@@ -121,7 +121,7 @@ def answer_one(
     If the program or the metric raised, or the judge failed, the record has the error, and the scores of an empty
     answer.
     """
-    own: dict[str, float] = {}
+    metric_scores: dict[str, float] = {}
     failure: Failure | None = None
     recorder = Recorder()
     output, extra = _NOTHING
@@ -129,7 +129,7 @@ def answer_one(
         with recording(lm) as recorder:
             prediction = program(question=question.question)
         if metric is not None:
-            own = {"metric": float(metric(question.to_example(), prediction))}
+            metric_scores = {"metric": float(metric(question.to_example(), prediction))}
         output, extra = _output(prediction, type(program).__name__)
     except Exception as error:
         failure = Failure.of(error, recorder.calls[-1].reply if recorder.calls else "")
@@ -143,7 +143,7 @@ def answer_one(
         question,
         output,
         extra=extra,
-        scores=scores | own,
+        scores=scores | metric_scores,
         calls=len(recorder.calls),
         input_tokens=recorder.input_tokens,
         output_tokens=recorder.output_tokens,

@@ -59,10 +59,10 @@ class Run:
         return summarize(self.records)
 
     def __repr__(self) -> str:
-        made = ""
+        origin = ""
         if self.settings:
-            made = f"program={shortened(self.settings.program, 60)!r}, lm={shortened(self.settings.lm, 60)!r}, "
-        return f"Run({str(self.path)!r:.200}, {made}{self})"
+            origin = f"program={shortened(self.settings.program, 60)!r}, lm={shortened(self.settings.lm, 60)!r}, "
+        return f"Run({str(self.path)!r:.200}, {origin}{self})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run as JSON data: its name, and what ``summary.json`` holds; the records are left out."""
@@ -79,8 +79,8 @@ class Run:
         return escape(self.to_markdown(), quote=False)
 
     def __str__(self) -> str:
-        told = f"{counted(len(self.records), 'question')}, {self.failed} failed"
-        return f"{told}, {self.with_faults} with replies that could not be had" if self.with_faults else told
+        counts = f"{counted(len(self.records), 'question')}, {self.failed} failed"
+        return f"{counts}, {self.with_faults} with replies that could not be had" if self.with_faults else counts
 
 
 def same_questions(a: Run, b: Run) -> bool:
@@ -91,8 +91,8 @@ def same_questions(a: Run, b: Run) -> bool:
     if a.settings is not None and b.settings is not None:
         # The same file by another name is the same set: the fingerprint at the end counts.
         return a.settings.questions.rpartition("(")[2] == b.settings.questions.rpartition("(")[2]
-    left, right = ({(one.id, one.question) for one in run.records} for run in (a, b))
-    return left == right
+    questions_of_a, questions_of_b = ({(record.id, record.question) for record in run.records} for run in (a, b))
+    return questions_of_a == questions_of_b
 
 
 def read_records(path: Path) -> list[Record]:

@@ -109,14 +109,16 @@ class Scorer:
                 yield scores | _conflicting(question, output) | grounded_scores
 
     def _long_form(self, questions: Sequence[Question], outputs: Sequence[Output]) -> list[dict[str, float]]:
-        given = [
-            (one, output.answer) for one, output in zip(questions, outputs, strict=True) if output.answer is not None
+        pairs = [
+            (question, output.answer)
+            for question, output in zip(questions, outputs, strict=True)
+            if output.answer is not None
         ]
-        texts = [alce_text(answer) if self.alce else answer for _, answer in given]
+        texts = [alce_text(answer) if self.alce else answer for _, answer in pairs]
         return [
             {"disambig_f1": one.disambig.f1, "str_em": one.str_em, "length": float(one.length)}
             | ({} if one.rouge_l is None else {"rouge_l": one.rouge_l})
-            for one in score_long_answers(texts, [question for question, _ in given], self.reader)
+            for one in score_long_answers(texts, [question for question, _ in pairs], self.reader)
         ]
 
     def _grounded(self, question: Question, output: Output) -> dict[str, float]:
@@ -137,17 +139,17 @@ class Scorer:
 
 
 def _short_form(question: Question, output: Output) -> dict[str, float]:
-    found = output.interpretations
-    scores = {"readings": float(len(found)), "f1_answer": f1_of_readings(found, question)}
+    interpretations = output.interpretations
+    scores = {"readings": float(len(interpretations)), "f1_answer": f1_of_readings(interpretations, question)}
     # Readings weigh the mean of a corpus: one that lists several answers counts once, with their mean.
-    own = [fmean(answer_f1(short_answers([one]), question.answers)) for one in found]
-    if own:
-        scores["answer_f1"] = fmean(own)
+    answer_scores = [fmean(answer_f1(short_answers([one]), question.answers)) for one in interpretations]
+    if answer_scores:
+        scores["answer_f1"] = fmean(answer_scores)
     if all(len(readings) > 1 for readings in question.annotations):
-        scores["edit_f1"] = edit_f1(question.question, found, question.annotations)
+        scores["edit_f1"] = edit_f1(question.question, interpretations, question.annotations)
     if len(question.readings) == 1:
         scores["exact_match"] = exact_match(
-            found[0].answer if found else output.answer or "", question.readings[0].short_answers
+            interpretations[0].answer if interpretations else output.answer or "", question.readings[0].short_answers
         )
     return scores
 
@@ -155,17 +157,17 @@ def _short_form(question: Question, output: Output) -> dict[str, float]:
 def _conflicting(question: Question, output: Output) -> dict[str, float]:
     if not (question.wrong_answers or question.documents):
         return {}
-    found, answers, wrong = output.interpretations, question.answers, question.wrong_answers
-    told = short_answers(found) or [output.answer or ""]
-    pids = [one.pid for one in found if one.pid]
+    interpretations, answers, wrong = output.interpretations, question.answers, question.wrong_answers
+    claimed_answers = short_answers(interpretations) or [output.answer or ""]
+    pids = [one.pid for one in interpretations if one.pid]
     scores = {
-        "strict_exact_match": strict_exact_match(told, answers, wrong),
-        "conflicts_shown": conflicts_shown(found, output.sources, answers, wrong),
+        "strict_exact_match": strict_exact_match(claimed_answers, answers, wrong),
+        "conflicts_shown": conflicts_shown(interpretations, output.sources, answers, wrong),
     }
     if question.documents:
         scores["noise_cited"] = noise_cited(pids, question.documents)
     if wrong:
-        scores["wrong_told"] = len(wrong_answers_told(told, answers, wrong)) / len(wrong)
+        scores["wrong_told"] = len(wrong_answers_told(claimed_answers, answers, wrong)) / len(wrong)
     return {name: value for name, value in scores.items() if not isnan(value)}
 
 

@@ -141,13 +141,13 @@ def estimate(column: Column, scores: Scores, *, seed: int = 0) -> Estimate | Non
     Estimate or None
         ``None`` if no question has a value. With a single question the interval is NaN.
     """
-    known = _known(column, scores)
-    if not known.any():
+    has_value = _known(column, scores)
+    if not has_value.any():
         return None
-    kept = [values[known] for values in scores]
-    n = int(known.sum())
-    low, high = _resampled(n, lambda index: column.value(*(values[index] for values in kept)), seed)
-    return Estimate(float(column.value(*kept)), low, high, n)
+    scored_values = [values[has_value] for values in scores]
+    n = int(has_value.sum())
+    low, high = _resampled(n, lambda index: column.value(*(values[index] for values in scored_values)), seed)
+    return Estimate(float(column.value(*scored_values)), low, high, n)
 
 
 def compare(column: Column, a: Scores, b: Scores, *, seed: int = 0) -> Difference | None:
@@ -167,12 +167,12 @@ def compare(column: Column, a: Scores, b: Scores, *, seed: int = 0) -> Differenc
     Difference or None
         ``None`` if there is no question on which both have a value.
     """
-    known = _known(column, a) & _known(column, b)
-    n = int(known.sum())
+    has_value = _known(column, a) & _known(column, b)
+    n = int(has_value.sum())
     if not n:
         return None
-    left, right = [values[known] for values in a], [values[known] for values in b]
-    both = [np.concatenate(pair) for pair in zip(left, right, strict=True)]
+    values_of_a, values_of_b = [values[has_value] for values in a], [values[has_value] for values in b]
+    both = [np.concatenate(pair) for pair in zip(values_of_a, values_of_b, strict=True)]
 
     def gain(x: NDArray[np.int64], y: NDArray[np.int64], axis: int = -1) -> NDArray[np.float64]:
         return column.value(*(values[y] for values in both)) - column.value(*(values[x] for values in both))
@@ -181,17 +181,17 @@ def compare(column: Column, a: Scores, b: Scores, *, seed: int = 0) -> Differenc
     first, second = np.arange(n), np.arange(n, 2 * n)
     wins = ties = losses = 0
     if column.higher_is_better is not None:
-        own = gain(first[:, None], second[:, None]) * (1 if column.higher_is_better else -1)
-        ties = int(np.isclose(own, 0.0, atol=1e-9).sum())
-        wins = int((own > 1e-9).sum())
+        gains = gain(first[:, None], second[:, None]) * (1 if column.higher_is_better else -1)
+        ties = int(np.isclose(gains, 0.0, atol=1e-9).sum())
+        wins = int((gains > 1e-9).sum())
         losses = n - wins - ties
-    a_value, b_value = float(column.value(*left)), float(column.value(*right))
+    a_value, b_value = float(column.value(*values_of_a)), float(column.value(*values_of_b))
     p = _permuted(first, second, gain, seed)
     return Difference(a_value, b_value, b_value - a_value, low, high, p, wins, ties, losses, n)
 
 
 def _known(column: Column, scores: Scores) -> NDArray[np.bool_]:
     """Return which questions have a value of their own: all the scores, and no ratio of nothing."""
-    own = [*scores, column.value(*(values[:, None] for values in scores))]
-    known: NDArray[np.bool_] = ~np.any([np.isnan(values) for values in own], axis=0)
-    return known
+    arrays = [*scores, column.value(*(values[:, None] for values in scores))]
+    has_value: NDArray[np.bool_] = ~np.any([np.isnan(values) for values in arrays], axis=0)
+    return has_value

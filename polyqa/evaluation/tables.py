@@ -53,13 +53,13 @@ def _notes(runs: Sequence[Run]) -> Iterable[str]:
     yield "95% bootstrap intervals over questions, in brackets; a failed question scores as an empty answer."
     for run in runs:
         failed = f"; {run.failed} of {len(run.records)} failed" if run.failed else ""
-        what = "outputs of another system"
+        description = "outputs of another system"
         if (ran := run.settings) is not None:
             scored = f"reader {ran.reader}, judge {ran.judge or 'none'}, index {ran.index or 'none'}"
-            what = f"{ran.program}, {ran.questions}; {scored}"
+            description = f"{ran.program}, {ran.questions}; {scored}"
             if len(run.records) < ran.n:
                 failed += f"; not finished, {len(run.records)} of {counted(ran.n, 'question')}"
-        yield f"- {run.name}: {what}{failed}."
+        yield f"- {run.name}: {description}{failed}."
 
 
 def run_table(run: Run) -> str:
@@ -87,8 +87,8 @@ def comparison_tables(comparison: Comparison, *, everything: bool = True) -> str
     """
     metrics, *breakdowns = _breakdowns(comparison).items()
     headline = COLUMNS[comparison.headline].label
-    shown = {
-        name: rows if everything else {key: one for key, one in rows.items() if _differs(one) or key == headline}
+    sections = {
+        name: rows if everything else {key: row for key, row in rows.items() if _differs(row) or key == headline}
         for name, rows in (metrics, *breakdowns)
     }
     parts = [
@@ -99,11 +99,11 @@ def comparison_tables(comparison: Comparison, *, everything: bool = True) -> str
         outcome(comparison),
         *(f"Careful: {caution}" for caution in comparison.cautions),
     ]
-    for title, rows in shown.items():
+    for title, rows in sections.items():
         if rows:
             head = "" if title == "metric" else f"{headline} by {title}:\n\n"
             parts.append(head + _differences(title, rows))
-    if equal := len(metrics[1]) - len(shown["metric"]):
+    if equal := len(metrics[1]) - len(sections["metric"]):
         equals = "metric is equal" if equal == 1 else f"{equal} metrics are equal"
         parts.append(f"The other {equals}; --all shows {'it' if equal == 1 else 'them'}.")
     parts.append("Intervals: 95% paired bootstrap; p: two-sided permutation test; wins, ties, losses of B.")
@@ -115,19 +115,20 @@ def outcome(comparison: Comparison) -> str:
     column, change = COLUMNS[comparison.headline], comparison.metrics[comparison.headline]
     figures = f"{change.a:.1f} → {change.b:.1f}, {change}, {p_in_words(change.p)}"
     if not _differs(change):
-        said = f"No difference in {column.label}: {change.a:.1f}"
+        sentence = f"No difference in {column.label}: {change.a:.1f}"
     elif column.percent and is_nothing(change.low, change.high, change.n):
-        said = f"No real difference in {column.label}: {figures}"
+        sentence = f"No real difference in {column.label}: {figures}"
     elif change.sign and (not column.percent or max(-change.low, change.high) >= LITTLE):
         words = ("lower", "higher") if column.higher_is_better is None else ("worse", "better")
         more = (change.difference > 0) is (column.higher_is_better is not False)
-        said = f"B is {words[more]} in {column.label}: {figures}"
+        sentence = f"B is {words[more]} in {column.label}: {figures}"
     else:
-        said = f"Which is better in {column.label} cannot be told with {counted(change.n, 'question')}: {figures}"
+        sentence = f"Which is better in {column.label} cannot be told with {counted(change.n, 'question')}: {figures}"
     calls = comparison.metrics.get("calls")
     if calls is not None and abs(calls.difference) >= _SEEN:
-        said += f"; B makes {abs(calls.difference):.1f} calls {'more' if calls.difference > 0 else 'fewer'} a question"
-    return f"{said}."
+        direction = "more" if calls.difference > 0 else "fewer"
+        sentence += f"; B makes {abs(calls.difference):.1f} calls {direction} a question"
+    return f"{sentence}."
 
 
 def _differs(difference: Difference) -> bool:

@@ -116,8 +116,8 @@ def won_and_lost(a: Run, b: Run, metric: str) -> tuple[list[Changed], list[Chang
     metric
         A column of `columns.COLUMNS`, such as ``dr``.
     """
-    others = {record.id: record for record in b.records}
-    pairs = [(record, others[record.id]) for record in a.records if record.id in others]
+    records_of_b = {record.id: record for record in b.records}
+    pairs = [(record, records_of_b[record.id]) for record in a.records if record.id in records_of_b]
     before, after = (question_values([pair[side] for pair in pairs], metric) for side in (0, 1))
     changed = [
         Changed(float(old), float(new), *pair)

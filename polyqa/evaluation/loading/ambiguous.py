@@ -38,7 +38,7 @@ def _document_rows(value: Any) -> Any:
     """Turn lists of passage id, type and answer into objects; texts then stand in the corpus."""
     if not isinstance(value, list):
         return by_row(value)
-    return [dict(zip(("id", "type", "answer"), one, strict=False)) if isinstance(one, list) else one for one in value]
+    return [dict(zip(("id", "type", "answer"), row, strict=False)) if isinstance(row, list) else row for row in value]
 
 
 _Documents = Annotated[list[_Document], BeforeValidator(_document_rows)]
@@ -46,8 +46,13 @@ _Documents = Annotated[list[_Document], BeforeValidator(_document_rows)]
 
 def _documents(documents: Iterable[_Document], id: str) -> tuple[Document, ...]:
     return tuple(
-        Document(one.id or f"{id}-{number}", one.type, "" if one.type == "noise" else one.answer, one.text)
-        for number, one in enumerate(documents, 1)
+        Document(
+            document.id or f"{id}-{number}",
+            document.type,
+            "" if document.type == "noise" else document.answer,
+            document.text,
+        )
+        for number, document in enumerate(documents, 1)
     )
 
 
@@ -161,18 +166,18 @@ class SituatedQARecord(QuestionRecord):
         return Question(id=id, question=self.question, readings=(Reading(self.edited_question, distinct(self.answer)),))
 
     @staticmethod
-    def joined(one: Question, other: Question) -> Question:
+    def joined(earlier: Question, later: Question) -> Question:
         """Return a question with the readings of both.
 
         Readings whose questions differ in nothing but case and white space become one with the answers of both:
         the annotators of a place or a year that was drawn twice did not always agree.
         """
-        readings = {_folded(reading.question): reading for reading in one.readings}
-        for reading in other.readings:
+        readings = {_folded(reading.question): reading for reading in earlier.readings}
+        for reading in later.readings:
             key = _folded(reading.question)
             first = readings.setdefault(key, reading)
             readings[key] = replace(first, short_answers=distinct((*first.short_answers, *reading.short_answers)))
-        return replace(one, readings=tuple(readings.values()))
+        return replace(earlier, readings=tuple(readings.values()))
 
 
 class MultiAnswerRecord(QuestionRecord):
@@ -215,13 +220,15 @@ class RamdocsRecord(QuestionRecord):
 
     def to_question(self, id: str) -> Question:
         """Return the record as a question with a reading for each right answer, named by what it is about."""
-        asked = [self.question] * len(self.gold_answers)
-        if len(self.disambig_entity) == len(asked):
-            asked = [f"{self.question.rstrip(' ?')} ({entity})?" for entity in self.disambig_entity]
+        reading_questions = [self.question] * len(self.gold_answers)
+        if len(self.disambig_entity) == len(reading_questions):
+            reading_questions = [f"{self.question.rstrip(' ?')} ({entity})?" for entity in self.disambig_entity]
         return Question(
             id=id,
             question=self.question,
-            readings=tuple(Reading(text, (gold,)) for text, gold in zip(asked, self.gold_answers, strict=True)),
+            readings=tuple(
+                Reading(text, (gold,)) for text, gold in zip(reading_questions, self.gold_answers, strict=True)
+            ),
             wrong_answers=distinct(self.wrong_answers),
             documents=_documents(self.documents, id),
         )

@@ -76,27 +76,27 @@ def convert(records: Iterable[Record], format: str | None, origin: str) -> Loade
     if not rows:
         raise problem(origin, "there is no question in it")
     chosen = detect_format(rows) if format is None else named_format(format)
-    found: dict[str, tuple[str, Question]] = {}
+    question_places: dict[str, tuple[str, Question]] = {}
     left_out: set[str] = set()
     for number, record in enumerate(rows, 1):
         checked = check(record, chosen, chosen.name)
         question = checked.to_question(checked.id or str(number))
         if question is None:
             left_out.add(checked.id or str(number))
-        elif question.id not in found:
-            found[question.id] = (record.where, question)
+        elif question.id not in question_places:
+            question_places[question.id] = (record.where, question)
         else:
-            where, earlier = found[question.id]
+            where, earlier = question_places[question.id]
             same = earlier.question == question.question
             joined = chosen.joined(earlier, question) if same else None
             if joined is None:
                 also = "" if same else " with another question"
-                said = f"the id {question.id!r} already stands at {where}{also}"
-                raise problem(record.where, said, excerpt(record.value))
-            found[question.id] = (where, joined)
-    if not found:
+                message = f"the id {question.id!r} already stands at {where}{also}"
+                raise problem(record.where, message, excerpt(record.value))
+            question_places[question.id] = (where, joined)
+    if not question_places:
         raise problem(origin, "there is no question in it that has an answer")
-    questions = [question for _, question in found.values()]
+    questions = [question for _, question in question_places.values()]
     several = format is None and chosen is PlainRecord and _may_be_several(rows[0])
     several = several and any(len(question.readings[0].short_answers) > 1 for question in questions)
     return Loaded(questions, chosen, frozenset(left_out), _SEVERAL if several else _of_labels(questions))
@@ -112,9 +112,11 @@ def _may_be_several(record: Record) -> bool:
 
 def _of_labels(questions: Iterable[Question]) -> str:
     """Return a warning if most readings are labels, such as "North Wing", which nobody can answer."""
-    asked = [one.question for question in questions for one in question.readings if len(question.readings) > 1]
-    labels = [text for text in asked if not _ASKS.search(text)]
-    if 2 * len(labels) <= len(asked):
+    reading_questions = [
+        reading.question for question in questions for reading in question.readings if len(question.readings) > 1
+    ]
+    labels = [text for text in reading_questions if not _ASKS.search(text)]
+    if 2 * len(labels) <= len(reading_questions):
         return ""
     return (
         f"readings such as {labels[0]!r:.80} are no questions: D-F1 and DR, which ask them of the answer, will be low"
@@ -131,10 +133,12 @@ def unnested(records: Iterable[Record]) -> Iterator[Record]:
                 yield record
             continue
         for paragraph in paragraphs:
-            asked = paragraph.get("qas") if isinstance(paragraph, Mapping) else None
-            if not isinstance(asked, list) or not all(isinstance(one, Mapping) for one in asked):
+            questions = paragraph.get("qas") if isinstance(paragraph, Mapping) else None
+            if not isinstance(questions, list) or not all(isinstance(question, Mapping) for question in questions):
                 raise problem(record.where, "a paragraph without questions (qas)", excerpt(paragraph))
-            yield from (Record(record.where, {**one, "context": paragraph.get("context")}) for one in asked)
+            yield from (
+                Record(record.where, {**question, "context": paragraph.get("context")}) for question in questions
+            )
 
 
 R = TypeVar("R", bound=QuestionRecord)
@@ -155,8 +159,8 @@ def check(record: Record, kind: type[R], name: str) -> R:
 def _described(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False)[0]
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-    others = error.error_count() - 1
-    return f"{place}: {first['msg']:.200}" + (f" (and {others} more)" if others else "")
+    further_errors = error.error_count() - 1
+    return f"{place}: {first['msg']:.200}" + (f" (and {further_errors} more)" if further_errors else "")
 
 
 def questions_fingerprint(questions: Iterable[Question]) -> str:

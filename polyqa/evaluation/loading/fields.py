@@ -42,7 +42,7 @@ def answers(value: Any) -> Any:
     if isinstance(value, bool):
         return ["yes" if value else "no"]
     if isinstance(value, list):
-        return [as_id(one) if _is_figure(one) else one for one in value]
+        return [as_id(answer) if _is_figure(answer) else answer for answer in value]
     return [as_id(value)] if isinstance(value, str) or _is_figure(value) else value
 
 
@@ -93,7 +93,7 @@ class QuestionRecord(Part):
         return True
 
     @staticmethod
-    def joined(one: Question, other: Question) -> Question | None:
+    def joined(earlier: Question, later: Question) -> Question | None:
         """Return one question of two that share an id and the question; ``None`` where an id may stand but once."""
         return None
 

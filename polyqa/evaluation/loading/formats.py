@@ -34,7 +34,7 @@ def _needed(record: type[QuestionRecord]) -> list[tuple[str, ...]]:
     The id is not among them: whether a record has one says nothing about its format.
     """
     fields = record.model_fields.items()
-    return [_names(name, one.validation_alias) for name, one in fields if one.is_required() and name != "id"]
+    return [_names(name, field.validation_alias) for name, field in fields if field.is_required() and name != "id"]
 
 
 def _names(name: str, alias: object) -> tuple[str, ...]:
@@ -77,17 +77,17 @@ def detect_format(records: Sequence[Record]) -> type[QuestionRecord]:
     """
     several = ambiguous.MultiAnswerRecord
     for row in map(folded, records):
-        if found := next((record for record in _RECORDS if _fits(record, row)), None):
-            listed = found is plain.PlainRecord and "answers" in row
-            return several if listed and any(_fits(several, folded(one)) for one in records) else found
+        if first_fit := next((record for record in _RECORDS if _fits(record, row)), None):
+            listed = first_fit is plain.PlainRecord and "answers" in row
+            return several if listed and any(_fits(several, folded(record)) for record in records) else first_fit
     first = records[0]
     if {*QUESTIONS, "text"} & folded(first).keys():
-        what = "there is a question, and no answer to score against (`polyqa answer` needs none)"
+        problem_text = "there is a question, and no answer to score against (`polyqa answer` needs none)"
     else:
-        what = f"there is no question ({', '.join(QUESTIONS)})"
+        problem_text = f"there is no question ({', '.join(QUESTIONS)})"
     answers = " / ".join(f"{_described(record)} ({record.name})" for record in _RECORDS)
     raise problem(
-        first.where, f"{what}; no format has these keys, beside the question: {answers}", excerpt(first.value)
+        first.where, f"{problem_text}; no format has these keys, beside the question: {answers}", excerpt(first.value)
     )
 
 

@@ -90,9 +90,9 @@ def records_of(source: str | Path, split: str | None) -> Iterable[Record]:
     path, chosen = located(source, split)
     if format_of(path) in SUFFIXES:
         return read_rows(path, SHAPE, chosen)
-    name, _, named = source.partition("/")
+    name, _, split_name = source.partition("/")
     if name == _SHIPPED:
-        return _shipped(source, named or None, split)
+        return _shipped(source, split_name or None, split)
     if source.startswith((".", "/", "~")) or exists(path):
         return read_rows(path, SHAPE, chosen)
     raise problem(
@@ -102,8 +102,8 @@ def records_of(source: str | Path, split: str | None) -> Iterable[Record]:
     )
 
 
-def _shipped(source: str, named: str | None, split: str | None) -> Iterable[Record]:
-    chosen = one_split(source, named, split) or _SHIPPED_SPLIT
+def _shipped(source: str, split_name: str | None, split: str | None) -> Iterable[Record]:
+    chosen = one_split(source, split_name, split) or _SHIPPED_SPLIT
     if chosen not in SPLITS:
         raise problem(source, f"there is no split {chosen!r}; there are {', '.join(SPLITS)}")
     return read_rows(questions_path(chosen), SHAPE)

@@ -13,11 +13,11 @@ from .fields import QuestionRecord, answers, distinct
 def _aliases(value: Any) -> Any:
     """Return the aliases of an answer that may stand in an object, or each in one of its own."""
     if isinstance(value, Mapping):
-        row = {str(name).lower(): one for name, one in value.items()}
-        told = [answers(row.get(name) or []) for name in ("value", "text", "answer", "aliases")]
-        return [alias for own in told for alias in (own if isinstance(own, list) else [own]) if alias is not None]
-    if isinstance(value, list) and any(isinstance(one, Mapping) for one in value):
-        return [alias for one in value for alias in (_aliases(one) if isinstance(one, Mapping) else [one])]
+        row = {str(name).lower(): part for name, part in value.items()}
+        parts = [answers(row.get(name) or []) for name in ("value", "text", "answer", "aliases")]
+        return [alias for part in parts for alias in (part if isinstance(part, list) else [part]) if alias is not None]
+    if isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+        return [alias for item in value for alias in (_aliases(item) if isinstance(item, Mapping) else [item])]
     return answers(value)
 
 
@@ -49,5 +49,5 @@ class PlainRecord(QuestionRecord):
 
     def to_question(self, id: str) -> Question | None:
         """Return the record as a question of one reading, which is the question itself; ``None`` without a word."""
-        told = distinct(alias for alias in (*self.answers, *self.answer_aliases) if alias.strip())
-        return Question(id, self.question, (Reading(self.question, told),)) if told else None
+        aliases = distinct(alias for alias in (*self.answers, *self.answer_aliases) if alias.strip())
+        return Question(id, self.question, (Reading(self.question, aliases),)) if aliases else None
