@@ -151,11 +151,11 @@ def _verifications(question: Question, inputs: Mapping[str, Any], outputs: Mappi
 
 def _checked_readings(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
     supported, lines = list(outputs["supported"]), list[str]()
-    for number, one in enumerate(inputs.get("interpretations") or (), 1):
-        right = any(agree(one.answer, reading.short_answers) for reading in question.readings)
+    for number, candidate in enumerate(inputs.get("interpretations") or (), 1):
+        right = any(agree(candidate.answer, reading.short_answers) for reading in question.readings)
         if right != (number in supported):
             verdict = "holds, for its answer is wanted" if right else "does not hold, for its answer is not wanted"
-            lines.append(f"{one.question} → “{one.answer}” {verdict}; this step said otherwise.")
+            lines.append(f"{candidate.question} → “{candidate.answer}” {verdict}; this step said otherwise.")
     return lines
 
 

@@ -132,8 +132,8 @@ def distinct(evidence: Iterable[Evidence], *, apart: str | None = None) -> list[
         The question that `titles.are_namesakes` judges by; without it an answer counts once.
     """
     firsts: list[Evidence] = []
-    for one in evidence:
-        titles = [other.passage.title for other in firsts if same_answer(one.answer, other.answer)]
-        if all(apart and are_namesakes(apart, one.passage.title, title) for title in titles):
-            firsts.append(one)
+    for candidate in evidence:
+        titles = [other.passage.title for other in firsts if same_answer(candidate.answer, other.answer)]
+        if all(apart and are_namesakes(apart, candidate.passage.title, title) for title in titles):
+            firsts.append(candidate)
     return firsts
