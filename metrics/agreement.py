@@ -38,8 +38,8 @@ def agree(answer: str, others: Sequence[str]) -> bool:
     >>> agree("Taylor_Swift", ["Taylor Swift"]), agree("png_free", ["png_free_data"])
     (True, False)
     """
-    own = several(answer)
-    return answer in others or any(_among(own, theirs) or _among(theirs, own) for theirs in map(several, others))
+    parts = several(answer)
+    return answer in others or any(_among(parts, theirs) or _among(theirs, parts) for theirs in map(several, others))
 
 
 def repeats(answer: str, others: Sequence[str]) -> bool:
@@ -64,14 +64,14 @@ def says(text: str, answer: str) -> bool:
     >>> says("On November 8, 1602 it opened.", "8 November 1602"), says("The Duke of Kent did.", "Duke of York")
     (True, False)
     """
-    told = stems(" ".join(_content(text)))
-    return any(_said(stems(" ".join(_content(part))), told) for part in several(answer))
+    text_stems = stems(" ".join(_content(text)))
+    return any(_said(stems(" ".join(_content(part))), text_stems) for part in several(answer))
 
 
-def _said(wanted: set[str], told: set[str]) -> bool:
-    figures = {word for word in wanted if word[0].isdigit()}
-    least = len(wanted) * (_WITH_FIGURES if figures else _WITHOUT)
-    return bool(wanted) and figures <= told and len(wanted & told) >= least
+def _said(answer_stems: set[str], text_stems: set[str]) -> bool:
+    figures = {word for word in answer_stems if word[0].isdigit()}
+    least = len(answer_stems) * (_WITH_FIGURES if figures else _WITHOUT)
+    return bool(answer_stems) and figures <= text_stems and len(answer_stems & text_stems) >= least
 
 
 def _content(text: str) -> list[str]:
@@ -83,8 +83,8 @@ def _one_holds_the_other(one: str, other: str) -> bool:
     return {*left} <= {*right} or {*right} <= {*left} or "".join(left) == "".join(right)
 
 
-def _among(some: Sequence[str], all_: Sequence[str]) -> bool:
-    return bool(some) and all(any(_same(one, other) for other in all_) for one in some)
+def _among(parts: Sequence[str], all_: Sequence[str]) -> bool:
+    return bool(parts) and all(any(_same(one, other) for other in all_) for one in parts)
 
 
 def _same(one: str, other: str) -> bool:
@@ -99,11 +99,11 @@ def _in_figures(text: str) -> str:
 
     Months beside a figure have their names: *2023-10-02* and *2 Oct 2023* are *2 October 2023*.
     """
-    told = _ISO_DATE.sub(lambda found: f"{int(found[3])} {month_name[int(found[2])]} {found[1]}", text)
-    told = _DASHED_DATE.sub(lambda found: f"{int(found[1])} {found[2]} {found[3]}", told)
-    tokens = [re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", token) for token in normalize_short(told).split()]
-    named = _SHORT_MONTHS if any(token[0].isdigit() for token in tokens) else {}
-    return " ".join(_FIGURES.get(token, named.get(token, token)) for token in tokens)
+    dated = _ISO_DATE.sub(lambda match: f"{int(match[3])} {month_name[int(match[2])]} {match[1]}", text)
+    dated = _DASHED_DATE.sub(lambda match: f"{int(match[1])} {match[2]} {match[3]}", dated)
+    tokens = [re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", token) for token in normalize_short(dated).split()]
+    month_names = _SHORT_MONTHS if any(token[0].isdigit() for token in tokens) else {}
+    return " ".join(_FIGURES.get(token, month_names.get(token, token)) for token in tokens)
 
 
 def _numbers(text: str) -> set[str]:

@@ -33,9 +33,9 @@ def has_answer(answers: Iterable[str], text: str) -> bool:
     return any(_stands_in(_tokens(answer), tokens) for answer in answers)
 
 
-def _stands_in(wanted: Sequence[str], tokens: Sequence[str]) -> bool:
-    size = len(wanted)
-    return any(tokens[at : at + size] == wanted for at in range(len(tokens) - size + 1))
+def _stands_in(answer_tokens: Sequence[str], tokens: Sequence[str]) -> bool:
+    size = len(answer_tokens)
+    return any(tokens[at : at + size] == answer_tokens for at in range(len(tokens) - size + 1))
 
 
 def covered_answers(answers: Sequence[Sequence[str]], texts: Sequence[str], *, match: Match = has_answer) -> int:

@@ -52,9 +52,11 @@ def choice_coverage(question: str, choices: Sequence[str], readings: Sequence[st
     check_lists(readings)
     if not readings:
         raise ValueError("choice coverage of a question without readings is undefined")
-    asked = set(content_words(question))
-    offered, wanted = ([set(content_words(text)) - asked for text in texts] for texts in (choices, readings))
-    fit = np.array([[len(c & r) / len(c) if c else 0.0 for r in wanted] for c in offered])
+    question_words = set(content_words(question))
+    choice_words, reading_words = (
+        [set(content_words(text)) - question_words for text in texts] for texts in (choices, readings)
+    )
+    fit = np.array([[len(c & r) / len(c) if c else 0.0 for r in reading_words] for c in choice_words])
     covered = {int(row.argmax()) for row in fit if row.max() >= _FITS and (row == row.max()).sum() == 1}
     return 2 * len(covered) / (len(choices) + len(readings))
 

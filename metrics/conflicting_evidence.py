@@ -61,5 +61,5 @@ def conflicts_shown(
     planted = [answer for answer in wrong if answer not in right]
     pairs = [(r.answer, other.answer) for r, one in zip(readings, sources, strict=False) for other in one.otherwise]
     pairs += [(there, here) for here, there in pairs]
-    shown = [answer for answer in planted if any(agree(a, right) and agree(b, [answer]) for a, b in pairs)]
-    return len(shown) / len(planted) if planted else float("nan")
+    conflicts = [answer for answer in planted if any(agree(a, right) and agree(b, [answer]) for a, b in pairs)]
+    return len(conflicts) / len(planted) if planted else float("nan")

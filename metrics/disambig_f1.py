@@ -81,6 +81,6 @@ def score_disambig_f1(
     reader
         Its name belongs beside every figure.
     """
-    pairs = [(one.question, text) for text, own in zip(predictions, readings, strict=True) for one in own]
-    found = iter([reading.answer() for reading in reader.read(pairs)])
-    return [disambig_f1([next(found) for _ in own], [one.short_answers for one in own]) for own in readings]
+    pairs = [(reading.question, text) for text, gold in zip(predictions, readings, strict=True) for reading in gold]
+    answers = iter([reading.answer() for reading in reader.read(pairs)])
+    return [disambig_f1([next(answers) for _ in gold], [one.short_answers for one in gold]) for gold in readings]

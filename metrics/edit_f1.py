@@ -40,11 +40,11 @@ def question_edit_f1(prompt: Sequence[str], predicted: Sequence[str], gold: Sequ
 
     Two questions without edits agree (1.0); if only one has none, 0.0.
     """
-    wanted, made = edits(prompt, gold), edits(prompt, predicted)
-    if not wanted or not made:
-        return float(not wanted and not made)
-    common = (wanted & made).total()
-    return 2 * common / (wanted.total() + made.total())
+    gold_edits, predicted_edits = edits(prompt, gold), edits(prompt, predicted)
+    if not gold_edits or not predicted_edits:
+        return float(not gold_edits and not predicted_edits)
+    common = (gold_edits & predicted_edits).total()
+    return 2 * common / (gold_edits.total() + predicted_edits.total())
 
 
 def edit_f1(question: str, predictions: Sequence[Interpretation], annotations: Sequence[Sequence[Reading]]) -> float:
@@ -93,8 +93,8 @@ def _paired(question: str, predictions: Sequence[Interpretation], readings: Sequ
     prompt = question_tokens(question)
     scores = sorted(
         (
-            (_pair(prompt, found, gold, plain=len(readings) == 1), row, column)
-            for row, found in enumerate(predictions)
+            (_pair(prompt, prediction, gold, plain=len(readings) == 1), row, column)
+            for row, prediction in enumerate(predictions)
             for column, gold in enumerate(readings)
         ),
         key=lambda scored: -scored[0],
@@ -108,8 +108,8 @@ def _paired(question: str, predictions: Sequence[Interpretation], readings: Sequ
     return 2 * total / (len(predictions) + len(readings))
 
 
-def _pair(prompt: Sequence[str], found: Interpretation, gold: Reading, *, plain: bool) -> float:
-    if not exact_match(found.answer, gold.short_answers):
+def _pair(prompt: Sequence[str], prediction: Interpretation, gold: Reading, *, plain: bool) -> float:
+    if not exact_match(prediction.answer, gold.short_answers):
         return 0.0
-    made = question_tokens(found.question)
-    return 1.0 if plain else max(question_edit_f1(prompt, made, question_tokens(way)) for way in gold.questions)
+    tokens = question_tokens(prediction.question)
+    return 1.0 if plain else max(question_edit_f1(prompt, tokens, question_tokens(way)) for way in gold.questions)

@@ -64,11 +64,11 @@ class EmbeddedJudge:
     def distinct(self, question: str, readings: Sequence[Claim]) -> list[bool]:
         """See `judges.Judge.distinct`."""
         similarity = self._similarity(readings, readings)
-        kept: list[int] = []
+        distinct_rows: list[int] = []
         for row, one in enumerate(readings):
-            if not any(_same(one, readings[column], float(similarity[row, column])) for column in kept):
-                kept.append(row)
-        return [row in kept for row in range(len(readings))]
+            if not any(_same(one, readings[column], float(similarity[row, column])) for column in distinct_rows):
+                distinct_rows.append(row)
+        return [row in distinct_rows for row in range(len(readings))]
 
     def _similarity(self, left: Sequence[Claim], right: Sequence[Claim]) -> NDArray[np.float32]:
         return self.encoder.similarity([one.question for one in left], [one.question for one in right])

@@ -17,5 +17,5 @@ def exact_match(prediction: str, answers: Sequence[str]) -> float:
     1.0
     """
     check_lists(answers)
-    wanted = normalize_answer(prediction)
-    return float(any(normalize_answer(answer) == wanted for answer in answers))
+    normalized = normalize_answer(prediction)
+    return float(any(normalize_answer(answer) == normalized for answer in answers))

@@ -55,14 +55,14 @@ def matches(predictions: Sequence[str], answers: Sequence[Sequence[str]]) -> lis
         One list of aliases per gold answer.
     """
     free = {place: {normalize_answer(alias) for alias in aliases} for place, aliases in enumerate(answers)}
-    found: list[int | None] = []
+    places: list[int | None] = []
     for prediction in predictions:
-        wanted = normalize_answer(prediction)
-        taken = next((place for place, aliases in free.items() if wanted in aliases), None)
-        found.append(taken)
+        normalized = normalize_answer(prediction)
+        taken = next((place for place, aliases in free.items() if normalized in aliases), None)
+        places.append(taken)
         if taken is not None:
             del free[taken]
-    return found
+    return places
 
 
 def _set_f1(predictions: Sequence[str], answers: Sequence[Sequence[str]]) -> float:

@@ -67,13 +67,13 @@ class FeedbackMetric:
 def answer_feedback(question: Question, score: LongFormScore) -> str:
     """Return which readings a long answer covers, misses and gets wrong, and how its length compares."""
     covered, missed, wrong = [], [], []
-    for reading, found in zip(question.readings, score.disambig.answers, strict=True):
-        if agree(found, reading.short_answers):
+    for reading, answer in zip(question.readings, score.disambig.answers, strict=True):
+        if agree(answer, reading.short_answers):
             covered.append(_wanted(reading))
-        elif not found:
+        elif not answer:
             missed.append(_wanted(reading))
         else:
-            wrong.append(f"{_wanted(reading)}, but the answer reads as “{found}”")
+            wrong.append(f"{_wanted(reading)}, but the answer reads as “{answer}”")
     lines = [
         f"The long answer covers {len(covered)} of {len(question.readings)} readings "
         f"(Disambig-F1 {score.disambig.f1:.2f}"
@@ -99,17 +99,17 @@ def form_feedback(question: Question, interpretations: Sequence[Interpretation])
 
 
 def _extraction(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    found: list[Interpretation] = list(outputs["interpretations"])
+    extracted: list[Interpretation] = list(outputs["interpretations"])
     passages = _text(inputs.get("passages"))
     overlooked: list[str] = []
     absent: list[str] = []
     for reading in question.readings:
-        if any(agree(one.answer, reading.short_answers) for one in found):
+        if any(agree(one.answer, reading.short_answers) for one in extracted):
             continue
         (overlooked if exact_presence(reading.short_answers, passages) else absent).append(_wanted(reading))
     strange = [
         f"{one.question} → “{one.answer}”"
-        for one in found
+        for one in extracted
         if all(not agree(one.answer, reading.short_answers) for reading in question.readings)
     ]
     return (
@@ -120,21 +120,21 @@ def _extraction(question: Question, inputs: Mapping[str, Any], outputs: Mapping[
 
 
 def _pseudo_interpretations(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    found: list[str] = list(outputs["pseudo_interpretations"])
+    pseudo_questions: list[str] = list(outputs["pseudo_interpretations"])
     prompt = question_tokens(question.question)
-    said = {token for one in found for token in question_tokens(one)}
+    pseudo_tokens = {token for one in pseudo_questions for token in question_tokens(one)}
     added = [
         [token for kind, token in edits(prompt, question_tokens(reading.question)) if kind == "added"]
         for reading in question.readings
     ]
     lacking = []
-    for reading, own in zip(question.readings, added, strict=True):
-        others = {token for other in added if other is not own for token in other}
-        settles = [token for token in own if token not in others] or own  # not the "in" of "in 1997"
-        if settles and not said & set(settles):
+    for reading, tokens in zip(question.readings, added, strict=True):
+        elsewhere = {token for other in added if other is not tokens for token in other}
+        settles = [token for token in tokens if token not in elsewhere] or tokens  # not the "in" of "in 1997"
+        if settles and not pseudo_tokens & set(settles):
             lacking.append(f"{reading.question} (no question says: {', '.join(settles)})")
-    if len(question.readings) == 1 and len(found) > 1:
-        return [f"The question has one meaning, yet this step wrote {len(found)} readings."]
+    if len(question.readings) == 1 and len(pseudo_questions) > 1:
+        return [f"The question has one meaning, yet this step wrote {len(pseudo_questions)} readings."]
     return _listed("No pseudo-interpretation points to", lacking) or ["The pseudo-interpretations reach every reading."]
 
 
@@ -144,62 +144,62 @@ def _verification(question: Question, inputs: Mapping[str, Any], outputs: Mappin
 
 def _verifications(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
     passages, answered = _text(inputs.get("passages")), list(outputs["answered"])
-    asked = inputs.get("candidates") or ()
-    verdicts = {str(one): "Yes" if number in answered else "No" for number, one in enumerate(asked, 1)}
-    return [line for one, verdict in verdicts.items() for line in _judged(question, one, passages, verdict)]
+    candidates = inputs.get("candidates") or ()
+    verdicts = {str(reading): "Yes" if number in answered else "No" for number, reading in enumerate(candidates, 1)}
+    return [line for reading, verdict in verdicts.items() for line in _judged(question, reading, passages, verdict)]
 
 
 def _checked_readings(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
     supported, lines = list(outputs["supported"]), list[str]()
-    for number, one in enumerate(inputs.get("interpretations") or (), 1):
-        right = any(agree(one.answer, reading.short_answers) for reading in question.readings)
+    for number, candidate in enumerate(inputs.get("interpretations") or (), 1):
+        right = any(agree(candidate.answer, reading.short_answers) for reading in question.readings)
         if right != (number in supported):
-            held = "holds, for its answer is wanted" if right else "does not hold, for its answer is not wanted"
-            lines.append(f"{one.question} → “{one.answer}” {held}; this step said otherwise.")
+            verdict = "holds, for its answer is wanted" if right else "does not hold, for its answer is not wanted"
+            lines.append(f"{candidate.question} → “{candidate.answer}” {verdict}; this step said otherwise.")
     return lines
 
 
-def _judged(question: Question, asked: str, passages: str, verdict: str) -> list[str]:
-    prompt, tokens = question_tokens(question.question), question_tokens(asked)
+def _judged(question: Question, reading: str, passages: str, verdict: str) -> list[str]:
+    prompt, tokens = question_tokens(question.question), question_tokens(reading)
     likeness = [question_edit_f1(prompt, tokens, question_tokens(one.question)) for one in question.readings]
     if len(likeness) > 1 and not any(likeness):
         return []  # it was asked about something else
     nearest = question.readings[likeness.index(max(likeness))]
-    held = exact_presence(nearest.short_answers, passages)
-    if held == (verdict == "Yes"):
+    present = exact_presence(nearest.short_answers, passages)
+    if present == (verdict == "Yes"):
         return []
-    said = "do hold" if held else "do not hold"
-    return [f"Asked “{asked}” this step said {verdict}, but the passages {said} the answer to: {_wanted(nearest)}."]
+    truth = "do hold" if present else "do not hold"
+    return [f"Asked “{reading}” this step said {verdict}, but the passages {truth} the answer to: {_wanted(nearest)}."]
 
 
 def _typing(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    found: list[AmbiguityType] = list(outputs["ambiguity_types"])
-    plain = all(kind is AmbiguityType.NONE for kind in found)
+    types: list[AmbiguityType] = list(outputs["ambiguity_types"])
+    plain = all(kind is AmbiguityType.NONE for kind in types)
     if plain and len(question.readings) > 1:
         return [f"This step called the question plain; it has {len(question.readings)} readings."]
     if not plain and len(question.readings) == 1:
         return ["This step called the question ambiguous; it has one meaning."]
-    wanted = parse_ambiguity_types(question.ambiguity) if question.ambiguity else []
-    if wanted and not set(wanted) & set(found):
+    gold_types = parse_ambiguity_types(question.ambiguity) if question.ambiguity else []
+    if gold_types and not set(gold_types) & set(types):
         reason = f" ({question.reason})" if question.reason else ""
-        return [f"The ambiguity is {', '.join(wanted)}{reason}, this step said {', '.join(map(str, found))}."]
+        return [f"The ambiguity is {', '.join(gold_types)}{reason}, this step said {', '.join(map(str, types))}."]
     return []
 
 
 def _writing(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    given: list[Interpretation] = list(inputs.get("interpretations") or ())
+    readings: list[Interpretation] = list(inputs.get("interpretations") or ())
     text = str(outputs["answer"])
     dropped = [
         f"{one.question} → “{one.answer}”"
-        for one in given
+        for one in readings
         if not all(exact_presence([answer], text) for answer in several(one.answer))
     ]
     return _listed("This step was given these readings and left their answers out", dropped)
 
 
 def _clarification(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    found = _extraction(question, inputs, outputs) if "interpretations" in outputs else []
-    return found + _writing(question, outputs, outputs)
+    lines = _extraction(question, inputs, outputs) if "interpretations" in outputs else []
+    return lines + _writing(question, outputs, outputs)
 
 
 def _wanted(reading: Reading) -> str:
@@ -235,12 +235,12 @@ def step_feedback(
     program with signatures of its own gets feedback, too, if it names what it says alike; what a call is given
     it does not say.
     """
-    told = [name for name in signature.output_fields if name in outputs]  # a reply may lack some
-    fields = {*signature.input_fields, *told}
+    replied = [name for name in signature.output_fields if name in outputs]  # a reply may lack some
+    fields = {*signature.input_fields, *replied}
     alike = [
         one
         for one in _STEPS
-        if list(one.output_fields)[-1] in told and not one.output_fields.keys() & signature.input_fields.keys()
+        if list(one.output_fields)[-1] in replied and not one.output_fields.keys() & signature.input_fields.keys()
     ]
     nearest = max(alike, key=lambda one: len(fields & one.fields.keys()), default=None)
     return _STEPS[nearest](question, inputs, outputs) if nearest else []

@@ -46,13 +46,13 @@ class Judgement:
     @property
     def additional(self) -> int:
         """How many generated interpretations are grounded but not among the gold readings."""
-        return sum(good and not known for good, known in zip(self.grounded, self.matched, strict=True))
+        return sum(good and not matched for good, matched in zip(self.grounded, self.matched, strict=True))
 
     @property
     def verified(self) -> int:
         """How many generated interpretations are grounded and say no groundable gold reading again."""
-        known = self.matched if self.repeated is None else self.repeated
-        return sum(good and not told for good, told in zip(self.grounded, known, strict=True))
+        repeated = self.matched if self.repeated is None else self.repeated
+        return sum(good and not same for good, same in zip(self.grounded, repeated, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,30 +58,30 @@ def judge_readings(
     universe
         All passages that were retrieved for the question, U_q; by default those that the system gives.
     """
-    found = [Claim(one.question, (one.answer,) if one.answer.strip() else ()) for one in interpretations]
-    wanted = [Claim(one.question, one.short_answers) for one in question.readings]
+    claims = [Claim(one.question, (one.answer,) if one.answer.strip() else ()) for one in interpretations]
+    gold_claims = [Claim(one.question, one.short_answers) for one in question.readings]
     by_pid = {passage.pid: passage for passage in passages}
     cited = [[by_pid[one.pid]] if one.pid in by_pid else list(passages) for one in interpretations]
-    shown = {(passage.pid, passage.text) for own in cited for passage in own}
+    cited_keys = {(passage.pid, passage.text) for sources in cited for passage in sources}
     everything = {(passage.pid, passage.text): passage for passage in (*(universe or passages), *passages)}
     retrieved = {(passage.pid, passage.text) for passage in universe or passages}
 
-    pairs = [(claim, passage) for claim, own in zip(found, cited, strict=True) for passage in own]
-    pairs += [(claim, passage) for claim in wanted for passage in everything.values()]
+    pairs = [(claim, passage) for claim, sources in zip(claims, cited, strict=True) for passage in sources]
+    pairs += [(claim, passage) for claim in gold_claims for passage in everything.values()]
     verdicts = iter(judge.supported(pairs))
-    grounded = tuple(map(any, [[next(verdicts) for _ in own] for own in cited]))
-    answered = [{key for key in everything if next(verdicts)} for _ in wanted]
+    grounded = tuple(map(any, [[next(verdicts) for _ in sources] for sources in cited]))
+    answered = [{key for key in everything if next(verdicts)} for _ in gold_claims]
     groundable = tuple(not retrieved.isdisjoint(keys) for keys in answered)
-    matched = repeated = tuple(judge.covered(question.question, wanted, found)) if found else ()
+    matched = repeated = tuple(judge.covered(question.question, gold_claims, claims)) if claims else ()
     if any(matched) and not all(groundable):
-        kept = [claim for claim, good in zip(wanted, groundable, strict=True) if good]
-        repeated = tuple(judge.covered(question.question, kept, found)) if kept else (False,) * len(found)
+        backed = [claim for claim, good in zip(gold_claims, groundable, strict=True) if good]
+        repeated = tuple(judge.covered(question.question, backed, claims)) if backed else (False,) * len(claims)
     return Judgement(
         grounded=grounded,
         matched=matched,
-        found=tuple(judge.covered(question.question, found, wanted)) if found else (False,) * len(wanted),
+        found=tuple(judge.covered(question.question, claims, gold_claims)) if claims else (False,) * len(gold_claims),
         groundable=groundable,
-        supported=tuple(not keys.isdisjoint(shown) for keys in answered),
-        distinct=sum(judge.distinct(question.question, found)) if found else 0,
+        supported=tuple(not keys.isdisjoint(cited_keys) for keys in answered),
+        distinct=sum(judge.distinct(question.question, claims)) if claims else 0,
         repeated=repeated,
     )

@@ -63,8 +63,8 @@ class LLMJudge:
             return []
         with in_threads(min(self.threads, len(calls))) as start:
             # Every thread gets a copy of this context: DSPy's callbacks and usage tracker.
-            asked = [start(partial(self._ask, self._support, **one)) for one in calls]
-            return [future.result().supported == "Yes" for future in asked]
+            futures = [start(partial(self._ask, self._support, **call)) for call in calls]
+            return [future.result().supported == "Yes" for future in futures]
 
     def distinct(self, question: str, readings: Sequence[Claim]) -> list[bool]:
         """See `judges.Judge.distinct`; a single reading is not asked about.

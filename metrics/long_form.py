@@ -52,7 +52,7 @@ def score_long_answers(
     reader
         The reader of Disambig-F1.
     """
-    found = score_disambig_f1(predictions, [question.readings for question in questions], reader)
+    disambig_scores = score_disambig_f1(predictions, [question.readings for question in questions], reader)
     return [
         LongFormScore(
             disambig=disambig,
@@ -60,5 +60,5 @@ def score_long_answers(
             str_em=str_em(text, question.answers),
             length=length(text),
         )
-        for text, question, disambig in zip(predictions, questions, found, strict=True)
+        for text, question, disambig in zip(predictions, questions, disambig_scores, strict=True)
     ]

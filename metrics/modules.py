@@ -116,7 +116,7 @@ class DisambigF1(Module):
         super().__init__(**settings)
 
     def _compute(self, predictions: Sequence[str], references: Sequence[Any]) -> dict[str, float | str]:
-        scores = score_disambig_f1(predictions, [_readings(own) for own in references], self.reader)
+        scores = score_disambig_f1(predictions, [_readings(records) for records in references], self.reader)
         return {
             "disambig_f1": fmean(score.f1 for score in scores),
             "disambig_em": fmean(score.em for score in scores),
@@ -141,8 +141,8 @@ class DR(Module):
 
     def _compute(self, predictions: Sequence[str], references: Sequence[Any]) -> dict[str, float | str]:
         questions = [
-            Question(str(number), "", _readings(one["readings"]), tuple(one["long_answers"]))
-            for number, one in enumerate(references)
+            Question(str(number), "", _readings(record["readings"]), tuple(record["long_answers"]))
+            for number, record in enumerate(references)
         ]
         texts = [alce_text(text) for text in predictions] if self.alce else predictions
         scores = score_long_answers(texts, questions, self.reader)
@@ -180,9 +180,12 @@ class EditF1(Module):
     def _compute(
         self, predictions: Sequence[Any], references: Sequence[Any], questions: Sequence[str]
     ) -> dict[str, float]:
-        found = [[Interpretation(question=one["question"], answer=one["answer"]) for one in own] for own in predictions]
+        predicted = [
+            [Interpretation(question=record["question"], answer=record["answer"]) for record in records]
+            for records in predictions
+        ]
         gold = [[_readings(readings) for readings in annotations] for annotations in references]
-        rows = [row for row in zip(questions, found, gold, strict=True) if all(len(one) > 1 for one in row[2])]
+        rows = [row for row in zip(questions, predicted, gold, strict=True) if all(len(one) > 1 for one in row[2])]
         return {"edit_f1": fmean(edit_f1(*row) for row in rows) if rows else float("nan")}
 
 

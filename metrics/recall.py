@@ -51,10 +51,10 @@ def distinct_answers(answers: Sequence[Sequence[str]]) -> list[list[str]]:
     check_lists(answers, 2)
     groups: list[tuple[list[str], set[str]]] = []
     for aliases in answers:
-        own = {normalize_answer(alias) for alias in aliases}
-        touching = [group for group in groups if group[1] & own]
+        alias_keys = {normalize_answer(alias) for alias in aliases}
+        touching = [group for group in groups if group[1] & alias_keys]
         place = groups.index(touching[0]) if touching else len(groups)
         names = [name for group, _ in touching for name in group] + list(aliases)
         groups = [group for group in groups if group not in touching]
-        groups.insert(place, (list(dict.fromkeys(names)), own.union(*(keys for _, keys in touching))))
+        groups.insert(place, (list(dict.fromkeys(names)), alias_keys.union(*(keys for _, keys in touching))))
     return [names for names, _ in groups]

@@ -50,8 +50,8 @@ def strict_exact_match(told: Sequence[str], answers: Sequence[Sequence[str]], wr
     check_lists(wrong)
     if not answers:
         raise ValueError("strict exact match of a question without right answers is undefined")
-    found = all(any(holds(one, alias, normalize_answer) for one in told for alias in aliases) for aliases in answers)
-    return float(found and not wrong_answers_told(told, answers, wrong))
+    complete = all(any(holds(one, alias, normalize_answer) for one in told for alias in aliases) for aliases in answers)
+    return float(complete and not wrong_answers_told(told, answers, wrong))
 
 
 def wrong_answers_told(told: Sequence[str], answers: Sequence[Sequence[str]], wrong: Sequence[str]) -> list[str]:

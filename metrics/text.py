@@ -112,8 +112,8 @@ def holds(text: str, answer: str, normal: Callable[[str], str] = normalize_words
     >>> holds("It came out in April 1953.", "april 1953"), holds("It came out in 1953.", "195"), holds("A", "")
     (True, False, False)
     """
-    wanted = normal(answer)
-    return bool(wanted) and f" {wanted} " in f" {normal(text)} "
+    normal_answer = normal(answer)
+    return bool(normal_answer) and f" {normal_answer} " in f" {normal(text)} "
 
 
 def check_lists(values: Any, depth: int = 1) -> None:
@@ -163,8 +163,8 @@ def stems(text: str) -> set[str]:
     >>> sorted(stems("Falcon's releases and cups of 2018"))
     ['2018', 'and', 'cup', 'falco', 'of', 'relea']
     """
-    found = re.findall(r"\w+(?:·\w+)*", _GENITIVE.sub("", text.casefold()))  # as `normalize_short` joins figures
-    return {word if word[0].isdigit() else _PLURAL.sub("", word[:_STEM]) for word in found}
+    tokens = re.findall(r"\w+(?:·\w+)*", _GENITIVE.sub("", text.casefold()))  # as `normalize_short` joins figures
+    return {word if word[0].isdigit() else _PLURAL.sub("", word[:_STEM]) for word in tokens}
 
 
 @dataclass(frozen=True)
@@ -201,16 +201,16 @@ def sentences_by_shape(text: str) -> list[Sentence]:
 
 
 def _split(text: str, no_end: re.Pattern[str]) -> list[Sentence]:
-    found: list[Sentence] = []
+    sentence_list: list[Sentence] = []
     start = 0
     for match in _BOUNDARY.finditer(text):
         if no_end.search(text, max(start, match.start() - _LONGEST_SHORT), match.start()):
             continue
-        found.append(Sentence(text[start : match.end()].strip(), start, match.end()))
+        sentence_list.append(Sentence(text[start : match.end()].strip(), start, match.end()))
         start = match.end()
     if text[start:].strip():
-        found.append(Sentence(text[start:].strip(), start, len(text)))
-    return found
+        sentence_list.append(Sentence(text[start:].strip(), start, len(text)))
+    return sentence_list
 
 
 def ends(text: str) -> bool:
@@ -270,12 +270,12 @@ def with_title(question: str, title: str) -> str:
     >>> with_title("What is it?", "Contract (Acme) › Fees"), with_title("What is it?", "Contract, part 2 › Fees (old)")
     ('What is it (Acme)?', 'What is it (Contract, part 2 › Fees (old))?')
     """
-    asked = set(content_words(question))
+    question_words = set(content_words(question))
     document, section, _ = title.partition(SECTION)
     apart = split_title(document)[1] if section else ""  # from other documents of its title
     name, qualifier = split_title(title, commas=True)
-    more = apart or (qualifier if set(content_words(name)) <= asked else title)
-    return question if set(content_words(more)) <= asked else f"{question.rstrip('?')} ({more})?"
+    addition = apart or (qualifier if set(content_words(name)) <= question_words else title)
+    return question if set(content_words(addition)) <= question_words else f"{question.rstrip('?')} ({addition})?"
 
 
 SECTION = " › "

@@ -110,7 +110,7 @@ def repeats(reading: Interpretation, known_readings: Sequence[Interpretation], *
     if not strict:
         return not answers or (question, answers) in contents
     known_answers = {answer for _, stated in contents for answer in stated}
-    return answers <= known_answers or any(question == known for known, _ in contents)
+    return answers <= known_answers or any(question == known_question for known_question, _ in contents)
 
 
 def _content(reading: Interpretation) -> tuple[str, frozenset[str]]:

@@ -42,9 +42,9 @@ def find_by_fields(
     """
 
     def fits(signature: type[dspy.Signature]) -> bool:
-        wanted = set(signature.output_fields)
-        told = wanted == set(outputs) if exact else wanted <= set(outputs)
-        return told and set(signature.input_fields) <= set(inputs)
+        field_names = set(signature.output_fields)
+        outputs_fit = field_names == set(outputs) if exact else field_names <= set(outputs)
+        return outputs_fit and set(signature.input_fields) <= set(inputs)
 
     best = max(filter(fits, known), key=lambda signature: len(signature.fields), default=None)
     return None if best is None else known[best]

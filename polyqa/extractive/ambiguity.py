@@ -95,8 +95,8 @@ def infer_pseudo_interpretations(prompt: Prompt, models: Models) -> dict[str, ob
         return {"pseudo_interpretations": [question]}
     facets = _RELEASE_FACETS if re.search(_RELEASE, question, re.I) else _FACETS[kind]
     body = question.rstrip(" ?")
-    made = [f"{body}{',' if facet.startswith('the ') else ''} {facet}?" for facet in facets]
-    return {"pseudo_interpretations": made[: prompt.clauses.most]}
+    questions = [f"{body}{',' if facet.startswith('the ') else ''} {facet}?" for facet in facets]
+    return {"pseudo_interpretations": questions[: prompt.clauses.most]}
 
 
 def relax_query(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -110,5 +110,5 @@ def relax_query(prompt: Prompt, models: Models) -> dict[str, object]:
 
 def rewrite_query(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``search_query``: the question's words that carry meaning, as they are written."""
-    kept = [word for word in words(prompt.question) if word.lower() not in STOPWORDS]
-    return {"search_query": " ".join(kept) or prompt.question}
+    query_words = [word for word in words(prompt.question) if word.lower() not in STOPWORDS]
+    return {"search_query": " ".join(query_words) or prompt.question}

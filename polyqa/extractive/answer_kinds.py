@@ -56,8 +56,8 @@ def answer_kind(question: str) -> AnswerKind:
     """
     if (is_known := _WHO_IS.match(question)) and _is_name(words(is_known[1])):
         return "other"
-    found = _ASKED.search(question.lower())
-    return found.lastgroup if found else "other"  # type: ignore[return-value]
+    match = _ASKED.search(question.lower())
+    return match.lastgroup if match else "other"  # type: ignore[return-value]
 
 
 def _is_name(parts: Sequence[str]) -> bool:

@@ -35,25 +35,25 @@ def within_a_sentence(question: str, text: str, span: Span) -> Span:
     """
     if not re.search(r"[.!?。！？;]", span.text[:-1]):
         return span
-    asked = set(content_words(question))
+    question_words = set(content_words(question))
     rows = [row for row in _ROW.finditer(text) if row.start() < span.end and row.end() > span.start]
     if rows and rows[0].start() <= span.start:
-        row = max(rows, key=lambda one: len(asked & set(content_words(one[0]))))
+        row = max(rows, key=lambda one: len(question_words & set(content_words(one[0]))))
         values = [
             (field[1], row.start() + field.start(2), row.start() + field.end(2)) for field in _FIELD.finditer(row[0])
         ]
         touched = [value for value in values if value[1] < span.end and value[2] > span.start]
         if touched:
-            _, start, end = max(touched, key=lambda value: len(asked & set(content_words(value[0]))))
+            _, start, end = max(touched, key=lambda value: len(question_words & set(content_words(value[0]))))
             return _between(text, start, end, span)
     ends = [(max(one.start, span.start), min(one.end, span.end)) for one in sentences(text)]
-    told = [(start, end) for start, end in ends if content_words(text[start:end])]
-    return _between(text, *min(told, key=lambda one: len(text[slice(*one)].split())), span) if len(told) > 1 else span
+    parts = [(start, end) for start, end in ends if content_words(text[start:end])]
+    return _between(text, *min(parts, key=lambda one: len(text[slice(*one)].split())), span) if len(parts) > 1 else span
 
 
 def _between(text: str, start: int, end: int, span: Span) -> Span:
-    found = text[start:end].rstrip()
-    return Span(found, start, start + len(found), span.score)
+    part = text[start:end].rstrip()
+    return Span(part, start, start + len(part), span.score)
 
 
 def whole_answer(question: str, text: str, span: Span) -> str:

@@ -24,27 +24,27 @@ def select_passages(prompt: Prompt, models: Models) -> dict[str, object]:
     new is chosen; when no supported answer is new, the passages go on in their order.
     """
     passages, count = prompt.passages(), int(prompt.inputs["count"])
-    found = gather(prompt.question, passages, models)
+    answers = gather(prompt.question, passages, models)
     chosen: dict[int, str] = {}
-    for evidence in telling(prompt.question, found):
-        if len(chosen) == count or evidence.support < WORTH_TELLING * found[0].support:
+    for evidence in telling(prompt.question, answers):
+        if len(chosen) == count or evidence.support < WORTH_TELLING * answers[0].support:
             break
-        known = any(same_answer(evidence.answer, other) for other in chosen.values())
-        if not known and evidence.passage.number not in chosen:
+        is_repeat = any(same_answer(evidence.answer, other) for other in chosen.values())
+        if not is_repeat and evidence.passage.number not in chosen:
             chosen[evidence.passage.number] = evidence.answer
-    others = [passage.number for passage in passages if passage.number not in chosen]
-    return {"selected": [*chosen, *others][:count]}
+    not_chosen = [passage.number for passage in passages if passage.number not in chosen]
+    return {"selected": [*chosen, *not_chosen][:count]}
 
 
 def select_questions(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``kept``: candidates that are near to the question and ask for its kind of answer, each answer once."""
     threshold = _IS_A_READING * _STRICTER[prompt.clauses.certainty]
-    kept: list[PromptPassage] = []
+    chosen: list[PromptPassage] = []
     for candidate, score in _scored(prompt.question, prompt.passages("candidates"), models):
-        known = any(same_answer(candidate.text, one.text) for one in kept)
-        if score >= threshold and says_something(candidate.text, prompt.question) and not known:
-            kept.append(candidate)
-    return {"kept": [candidate.number for candidate in kept[: prompt.clauses.most]]}
+        is_repeat = any(same_answer(candidate.text, one.text) for one in chosen)
+        if score >= threshold and says_something(candidate.text, prompt.question) and not is_repeat:
+            chosen.append(candidate)
+    return {"kept": [candidate.number for candidate in chosen[: prompt.clauses.most]]}
 
 
 def _scored(question: str, candidates: list[PromptPassage], models: Models) -> list[tuple[PromptPassage, float]]:
@@ -52,10 +52,10 @@ def _scored(question: str, candidates: list[PromptPassage], models: Models) -> l
     if not candidates:
         return []
     near = models.encoder.similarity([question], [one.title for one in candidates])[0]
-    kind, asked = answer_kind(question), set(content_words(question))
+    kind, question_words = answer_kind(question), set(content_words(question))
     scored = []
     for candidate, similarity in zip(candidates, near, strict=True):
-        shared = len(asked & set(content_words(candidate.title))) / max(1, len(asked))
+        shared = len(question_words & set(content_words(candidate.title))) / max(1, len(question_words))
         fits = answer_kind(candidate.title) == kind and fits_kind(candidate.text, kind)
         score = fits / (1 + math.exp(-_BIAS - _SIMILARITY * float(similarity) - _WORDS * shared))
         scored.append((candidate, score))

@@ -141,16 +141,16 @@ def parts_of(instructions: str) -> list[str]:
     return [one.text.strip() for piece in pieces for one in sentences(piece) if one.text.strip()]
 
 
-def hear(instructions: str, own: str, encoder: Encoder) -> Heard:
-    """Return the clauses of an instruction: none is a sentence of the signature's ``own``, which are the task."""
-    known = {normalize_words(part) for part in parts_of(_joined(own))}
-    asked = [part for part in parts_of(_joined(instructions)) if normalize_words(part) not in known]
-    if not asked:
+def hear(instructions: str, task: str, encoder: Encoder) -> Heard:
+    """Return the clauses of an instruction: none is a sentence of ``task``, the signature's own."""
+    task_parts = {normalize_words(part) for part in parts_of(_joined(task))}
+    new_parts = [part for part in parts_of(_joined(instructions)) if normalize_words(part) not in task_parts]
+    if not new_parts:
         return Heard()
     near = encoder.similarity(
-        [_plain(part) for part in asked], [_plain(text) for one in CLAUSES for text in one.wordings]
+        [_plain(part) for part in new_parts], [_plain(text) for clause in CLAUSES for text in clause.wordings]
     )
-    return Heard(tuple((part, _meant(part, list(map(float, row)))) for part, row in zip(asked, near, strict=True)))
+    return Heard(tuple((part, _meant(part, list(map(float, row)))) for part, row in zip(new_parts, near, strict=True)))
 
 
 def _joined(instructions: str) -> str:
@@ -164,7 +164,7 @@ def _plain(part: str) -> str:
 
 
 def _meant(part: str, near: Sequence[float]) -> dict[str, Any]:
-    numbers = [_value(found[0]) for found in _NUMBER.finditer(_NO_NUMBER.sub("it", part))]
+    numbers = [_value(match[0]) for match in _NUMBER.finditer(_NO_NUMBER.sub("it", part))]
     fitting: list[tuple[float, Mapping[str, Any]]] = []
     place = 0
     for clause in CLAUSES:

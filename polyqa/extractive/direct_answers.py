@@ -56,7 +56,7 @@ def answer_from_text(prompt: Prompt, models: Models) -> dict[str, object]:
 
 def _best(prompt: Prompt, models: Models) -> Evidence | None:
     texts = [prompt.inputs[name] for name in prompt.input_fields if name != QUESTION and prompt.inputs.get(name)]
-    every = [one for text in texts for one in evidence_in(text)]
-    passages = [PromptPassage(number, one.title, one.text) for number, one in enumerate(every, 1)]
-    found = telling(prompt.question, gather(prompt.question, passages, models))
-    return found[0] if found and found[0].support >= _LEAST_SUPPORT else None
+    parsed = [one for text in texts for one in evidence_in(text)]
+    passages = [PromptPassage(number, one.title, one.text) for number, one in enumerate(parsed, 1)]
+    answers = telling(prompt.question, gather(prompt.question, passages, models))
+    return answers[0] if answers and answers[0].support >= _LEAST_SUPPORT else None

@@ -159,12 +159,12 @@ class ExtractiveEngine(Shared):
         heard = hear(signature.instructions, task.signature.instructions, self.models.encoder)
         return heard.unheeded(task.obeys)
 
-    def trust(self, asked: Sequence[tuple[str, str, Passage]]) -> list[float]:
+    def trust(self, questions: Sequence[tuple[str, str, Passage]]) -> list[float]:
         """Return how far this engine trusts questions that it made, each with answer and passage, in (0, 1).
 
         See `own_questions.trust`.
         """
-        return trust(asked, self.models)
+        return trust(questions, self.models)
 
     def dump_state(self) -> dict[str, str]:
         """Return the names of the models, which is all there is to save."""

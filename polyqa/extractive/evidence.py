@@ -71,26 +71,26 @@ def gather(question: str, passages: Sequence[PromptPassage], models: Models, *, 
             passages, models.reader.read([(question, passage.text) for passage in passages], keep=keep), strict=True
         )
     ]
-    shown = [f"{passage.title} {passage.text}".strip() for passage in passages]
+    titled_texts = [f"{passage.title} {passage.text}".strip() for passage in passages]
     stated = [
         [f"{passage.title}: {sentence_at(passage.text, span.start).text}" for span in spans]
         for passage, spans in zip(passages, readings, strict=True)
     ]
-    texts = list(dict.fromkeys([*shown, *chain.from_iterable(stated)]))
+    texts = list(dict.fromkeys([*titled_texts, *chain.from_iterable(stated)]))
     near = dict(zip(texts, map(float, models.encoder.similarity([question], texts)[0]), strict=True))
-    found = []
-    for passage, text, spans, told in zip(passages, shown, readings, stated, strict=True):
-        for span, sentence in zip(spans, told, strict=True):
+    gathered = []
+    for passage, text, spans, span_sentences in zip(passages, titled_texts, readings, stated, strict=True):
+        for span, sentence in zip(spans, span_sentences, strict=True):
             score = _BIAS + (_SCORE * span.score + _SIMILARITY * near[text] + _SENTENCE * near[sentence])
             answer = whole_answer(question, passage.text, span)
-            found.append(Evidence(passage, span, answer, 1 / (1 + math.exp(-score))))
-    return sorted(found, key=lambda evidence: -evidence.support)
+            gathered.append(Evidence(passage, span, answer, 1 / (1 + math.exp(-score))))
+    return sorted(gathered, key=lambda evidence: -evidence.support)
 
 
 def best_support(question: str, passages: Sequence[PromptPassage], models: Models) -> float:
     """Return the support of the best answer that passages give, in [0, 1)."""
-    found = gather(question, passages, models)
-    return found[0].support if found else 0.0
+    gathered = gather(question, passages, models)
+    return gathered[0].support if gathered else 0.0
 
 
 def same_answer(left: str, right: str) -> bool:
@@ -103,7 +103,7 @@ def says_something(answer: str, question: str) -> bool:
     return bool(normalize_words(answer)) and not holds(question, answer)
 
 
-def telling(question: str, found: Iterable[Evidence]) -> list[Evidence]:
+def telling(question: str, evidence: Iterable[Evidence]) -> list[Evidence]:
     """Return the evidence whose answers are of the kind that is asked for, say something, and are about what it names.
 
     A passage about *Terra 1* says nothing of "Terra 2", unless it mentions that. What is better supported than all of
@@ -111,18 +111,19 @@ def telling(question: str, found: Iterable[Evidence]) -> list[Evidence]:
 
     Parameters
     ----------
-    found
+    evidence
         The best supported first.
     """
     kind = answer_kind(question)
-    told = [one for one in found if says_something(one.answer, question) and not about_another(question, one.passage)]
-    fitting = [one for one in told if fits_kind(one.answer, kind)]
+    saying = [one for one in evidence if says_something(one.answer, question)]
+    relevant = [one for one in saying if not about_another(question, one.passage)]
+    fitting = [one for one in relevant if fits_kind(one.answer, kind)]
     if kind == "number":
         return fitting
-    return [*takewhile(lambda one: not fits_kind(one.answer, kind), told), *fitting]
+    return [*takewhile(lambda one: not fits_kind(one.answer, kind), relevant), *fitting]
 
 
-def distinct(found: Iterable[Evidence], *, apart: str | None = None) -> list[Evidence]:
+def distinct(evidence: Iterable[Evidence], *, apart: str | None = None) -> list[Evidence]:
     """Return the first evidence of each answer; what namesakes have in common counts once for each of them.
 
     Parameters
@@ -130,9 +131,9 @@ def distinct(found: Iterable[Evidence], *, apart: str | None = None) -> list[Evi
     apart
         The question that `titles.are_namesakes` judges by; without it an answer counts once.
     """
-    kept: list[Evidence] = []
-    for one in found:
-        known = [other.passage.title for other in kept if same_answer(one.answer, other.answer)]
-        if all(apart and are_namesakes(apart, one.passage.title, title) for title in known):
-            kept.append(one)
-    return kept
+    firsts: list[Evidence] = []
+    for candidate in evidence:
+        titles = [other.passage.title for other in firsts if same_answer(candidate.answer, other.answer)]
+        if all(apart and are_namesakes(apart, candidate.passage.title, title) for title in titles):
+            firsts.append(candidate)
+    return firsts

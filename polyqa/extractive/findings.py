@@ -28,13 +28,13 @@ def verify_finding(prompt: Prompt, models: Models) -> dict[str, object]:
 
 def tell_findings(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``interpretations`` and ``answer``: the question with what the title adds, the sentences one by one."""
-    readings, told = [], []
+    readings, lines = [], []
     for finding in prompt.passages("findings"):
         title, sentence, answer = _parts(f"{finding.title} | {finding.text}")
         question = with_title(prompt.question, title)
         readings.append({"question": question, "answer": answer, "pid": str(finding.number)})
-        told.append(sentence)
-    return {"interpretations": readings, "answer": "\n".join(told)}
+        lines.append(sentence)
+    return {"interpretations": readings, "answer": "\n".join(lines)}
 
 
 def read_document(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -43,11 +43,11 @@ def read_document(prompt: Prompt, models: Models) -> dict[str, object]:
     What other documents say changes nothing: this engine does not misread a document less for it.
     """
     passages = [tidy(passage) for passage in prompt.passages("passage")]
-    found = telling(prompt.question, gather(prompt.question, passages, models))
-    if not found or found[0].support < _ANSWERS:
+    answers = telling(prompt.question, gather(prompt.question, passages, models))
+    if not answers or answers[0].support < _ANSWERS:
         return {"short_answer": NULL, "explanation": NULL}
-    reading = Interpretation(question=prompt.question, answer=found[0].answer)
-    return {"short_answer": found[0].answer, "explanation": tell(reading, passages, models)}
+    reading = Interpretation(question=prompt.question, answer=answers[0].answer)
+    return {"short_answer": answers[0].answer, "explanation": tell(reading, passages, models)}
 
 
 def aggregate_answers(prompt: Prompt, models: Models) -> dict[str, object]:

@@ -33,7 +33,7 @@ def candidate_spans(passage: PromptPassage) -> list[str]:
     Names joined by "and" are one span, as the question that leads to one of them leads to all. The title
     and its parts are left out, and so is a word that only begins a sentence.
     """
-    found: list[tuple[int, str]] = []
+    placed_spans: list[tuple[int, str]] = []
     for sentence in sentences(passage.text):
         spans = [(match.start(), match[0]) for pattern in (DATE, QUANTITY) for match in pattern.finditer(sentence.text)]
         spans += [(match.start("count"), match["count"]) for match in COUNTED.finditer(sentence.text)]
@@ -43,8 +43,8 @@ def candidate_spans(passage: PromptPassage) -> list[str]:
                 inside = any(at < start + len(text) and start < at + len(other) for at, other in spans)
                 if text and not inside and not _belongs_to(text, passage.title):
                     spans.append((start, text))
-        found += [(sentence.start + start, text) for start, text in spans]
-    return list(dict.fromkeys(text for _, text in sorted(found)))
+        placed_spans += [(sentence.start + start, text) for start, text in spans]
+    return list(dict.fromkeys(text for _, text in sorted(placed_spans)))
 
 
 def _without_opening(start: int, text: str) -> tuple[int, str]:

@@ -33,12 +33,12 @@ def verify_all(prompt: Prompt, models: Models) -> dict[str, object]:
 def verify_readings(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``supported``: the numbers of the readings that the passages which they cite answer; all where none is."""
     passages = prompt.passages()
-    held = []
+    supported = []
     for number, reading in enumerate(parse_interpretations(prompt.inputs.get("interpretations", "")), 1):
         cited = [passage for passage in passages if str(passage.number) == reading.pid]
         if best_support(reading.question, cited or passages, models) >= _least(prompt):
-            held.append(number)
-    return {"supported": held}
+            supported.append(number)
+    return {"supported": supported}
 
 
 def _least(prompt: Prompt) -> float:
@@ -47,18 +47,18 @@ def _least(prompt: Prompt) -> float:
 
 def grade_passage(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``grade`` by the support of the passage's best answer: two cuts part the three grades."""
-    found = best_support(prompt.question, prompt.passages("passage"), models)
-    if found >= _CORRECT:
+    support = best_support(prompt.question, prompt.passages("passage"), models)
+    if support >= _CORRECT:
         return {"grade": Grade.CORRECT}
-    return {"grade": Grade.AMBIGUOUS if found >= _INCORRECT else Grade.INCORRECT}
+    return {"grade": Grade.AMBIGUOUS if support >= _INCORRECT else Grade.INCORRECT}
 
 
 def verify_against_root(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``fitting``: Yes iff the reader, asked the root question, finds the candidate among its best spans."""
     candidate = prompt.inputs.get("candidate", "")
-    found = gather(prompt.question, prompt.passages("passage"), models)
-    if not found or not candidate.strip() or not fits_kind(candidate, answer_kind(prompt.question)):
+    answers = gather(prompt.question, prompt.passages("passage"), models)
+    if not answers or not candidate.strip() or not fits_kind(candidate, answer_kind(prompt.question)):
         return {"fitting": "No"}
-    least = max(_LEAST_SUPPORT, WORTH_TELLING * found[0].support) * DOUBTS[prompt.clauses.doubt]
-    fitting = any(one.support >= least and same_answer(one.answer, candidate) for one in found)
+    least_support = max(_LEAST_SUPPORT, WORTH_TELLING * answers[0].support) * DOUBTS[prompt.clauses.doubt]
+    fitting = any(one.support >= least_support and same_answer(one.answer, candidate) for one in answers)
     return {"fitting": "Yes" if fitting else "No"}

@@ -63,31 +63,32 @@ def compose_answer(prompt: Prompt, models: Models) -> dict[str, object]:
         return {"answer": " ".join(map(statement, readings))}
     if clauses.manner == "quote":
         return {"answer": " ".join(dict.fromkeys(_quoted(reading, passages, models) for reading in readings))}
-    found = [(reading, *_evidence(reading, passages, models)) for reading in readings]
-    cited = [passage for _, passage, _ in found if passage is not None]
-    told = _told(found, named=len(found) > 1)
-    opening = opening_of(prompt.question, readings, cited) if len(told) > 1 else ""
+    sourced = [(reading, *_evidence(reading, passages, models)) for reading in readings]
+    cited = [passage for _, passage, _ in sourced if passage is not None]
+    answer_sentences = _told(sourced, named=len(sourced) > 1)
+    opening = opening_of(prompt.question, readings, cited) if len(answer_sentences) > 1 else ""
     lengths = [len(demo.outputs["answer"].split()) for demo in prompt.demos if demo.outputs.get("answer")]
     if words := clauses.words or (mean(lengths) if lengths else 0):
-        told += _more(prompt.question, cited, [opening, *told], words, models)
-    return {"answer": " ".join(filter(None, [opening, *told]))}
+        answer_sentences += _more(prompt.question, cited, [opening, *answer_sentences], words, models)
+    return {"answer": " ".join(filter(None, [opening, *answer_sentences]))}
 
 
 def clarify(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``interpretations`` and ``answer``: what two calls would fill that show the same demos."""
     extracted = extract_interpretations(prompt, models)
-    shown = json.dumps(extracted["interpretations"], ensure_ascii=False)
-    return {**extracted, **compose_answer(replace(prompt, inputs={**prompt.inputs, "interpretations": shown}), models)}
+    readings = json.dumps(extracted["interpretations"], ensure_ascii=False)
+    inputs = {**prompt.inputs, "interpretations": readings}
+    return {**extracted, **compose_answer(replace(prompt, inputs=inputs), models)}
 
 
 _Found = tuple[Interpretation, PromptPassage | None, Sentence | None]
 
 
-def _told(found: Sequence[_Found], *, named: bool) -> list[str]:
+def _told(sourced: Sequence[_Found], *, named: bool) -> list[str]:
     """Return the sentences that answer readings, each once; a title stands before the first of a passage's."""
-    told: dict[str, str] = {}
+    texts: dict[str, str] = {}
     before: PromptPassage | None = None
-    for reading, passage, sentence in found:
+    for reading, passage, sentence in sourced:
         if passage is None or sentence is None:
             text = statement(reading)
         elif passage is before and holds(sentence.text, reading.answer):
@@ -95,9 +96,9 @@ def _told(found: Sequence[_Found], *, named: bool) -> list[str]:
         else:
             text = with_subject(sentence, passage, named=named or not holds(sentence.text, reading.answer))
         key = text if passage is None or sentence is None else f"{passage.title}: {sentence.text}"
-        if told.setdefault(normalize_words(key), text) is text:
+        if texts.setdefault(normalize_words(key), text) is text:
             before = passage
-    return list(told.values())
+    return list(texts.values())
 
 
 def tell(reading: Interpretation, passages: Sequence[PromptPassage], models: Models) -> str:
@@ -144,10 +145,10 @@ def _distinct(titles: Sequence[str]) -> list[str]:
     """
     parts = [title.split(SECTION) for title in titles]
     for end in (0, -1):
-        while min(map(len, parts)) > 1 and len({one[end] for one in parts}) == 1:
-            for one in parts:
-                del one[end]
-    return [SECTION.join(one) for one in parts]
+        while min(map(len, parts)) > 1 and len({part[end] for part in parts}) == 1:
+            for part in parts:
+                del part[end]
+    return [SECTION.join(part) for part in parts]
 
 
 def _in_prose(title: str) -> str:
@@ -158,8 +159,8 @@ def _in_prose(title: str) -> str:
     """
     if SECTION in title:
         document, *_, section = title.split(SECTION)
-        named = set(content_words(document)) <= set(content_words(section))
-        return section if named else f"“{section}” in {_in_prose(document)}"
+        names_document = set(content_words(document)) <= set(content_words(section))
+        return section if names_document else f"“{section}” in {_in_prose(document)}"
     name, qualifier = split_title(title)
     works = qualifier and _WORKS.fullmatch(qualifier.split()[-1]) and "," not in qualifier
     return f"the {qualifier} {name}" if works else title
@@ -197,8 +198,8 @@ def opening_of(question: str, readings: Sequence[Interpretation], cited: Sequenc
             return f"{names[0]} can mean {_listed([_with_article(one) for one in qualifiers])}."
         return f"The answer depends on what is meant: {_listed(list(map(_in_prose, titles)))}."
     added = [_added(question, reading.question) for reading in readings]
-    told = all(added) and len(set(added)) == len(added)
-    return f"The answer depends on what is meant: {_listed(added)}." if told else ""
+    all_differ = all(added) and len(set(added)) == len(added)
+    return f"The answer depends on what is meant: {_listed(added)}." if all_differ else ""
 
 
 def _added(question: str, reading: str) -> str:
@@ -207,17 +208,17 @@ def _added(question: str, reading: str) -> str:
     >>> _added("Who won the cup?", "Who won the cup in 1998?"), _added("Who won the cup?", "Who lost the cup?")
     ('in 1998', '')
     """
-    asked, told = question.lower().rstrip(" ?").split(), reading.rstrip(" ?").split()
-    begin = len([*takewhile(lambda pair: pair[0] == pair[1].lower(), zip(asked, told, strict=False))])
-    end = len(told) - len(asked[begin:])
-    rest = [word.lower() for word in told[end:]]
-    return " ".join(told[begin:end]).strip("()") if begin < end and rest == asked[begin:] else ""
+    question_words, reading_words = question.lower().rstrip(" ?").split(), reading.rstrip(" ?").split()
+    begin = len([*takewhile(lambda pair: pair[0] == pair[1].lower(), zip(question_words, reading_words, strict=False))])
+    end = len(reading_words) - len(question_words[begin:])
+    tail = [word.lower() for word in reading_words[end:]]
+    return " ".join(reading_words[begin:end]).strip("()") if begin < end and tail == question_words[begin:] else ""
 
 
 def _with_article(qualifier: str) -> str:
-    kind, _, more = qualifier.partition(", ")
-    told = f"the {kind}" if is_kind(kind) else kind
-    return f"{told} ({more})" if more else told
+    kind, _, detail = qualifier.partition(", ")
+    with_article = f"the {kind}" if is_kind(kind) else kind
+    return f"{with_article} ({detail})" if detail else with_article
 
 
 def _listed(items: Sequence[str]) -> str:
@@ -225,23 +226,23 @@ def _listed(items: Sequence[str]) -> str:
 
 
 def _more(
-    question: str, cited: Sequence[PromptPassage], told: Sequence[str], words: float, models: Models
+    question: str, cited: Sequence[PromptPassage], earlier: Sequence[str], words: float, models: Models
 ) -> list[str]:
     """Return more sentences of the cited passages, the nearest to the question first, up to a number of words."""
     options = [
         text
         for passage in dict.fromkeys(cited)
         for sentence in sentences(passage.text)
-        if (text := with_subject(sentence, passage, named=True)) not in told
+        if (text := with_subject(sentence, passage, named=True)) not in earlier
     ]
     near = models.encoder.similarity([question], options)[0]
-    length, more = sum(len(text.split()) for text in told), []
+    length, further = sum(len(text.split()) for text in earlier), []
     for place in sorted(range(len(options)), key=lambda place: -float(near[place])):
         length += len(options[place].split())
         if length > words:
             break
-        more.append(options[place])
-    return more
+        further.append(options[place])
+    return further
 
 
 def _nothing_found(question: str, passages: Sequence[PromptPassage]) -> str:
@@ -270,7 +271,7 @@ def tidy(passage: PromptPassage) -> PromptPassage:
 def _with_colon(text: str, title: str) -> str:
     if not title or not text.startswith(f"{title} "):
         return text
-    rest = text[len(title) + 1 :]
-    sentence = rest.lstrip("\"“'(")[:1].isupper()
-    again = set(content_words(" ".join(rest.split()[:_REPEATS]))) & set(content_words(title))
-    return f"{title}: {rest}" if sentence and again else text
+    body = text[len(title) + 1 :]
+    sentence = body.lstrip("\"“'(")[:1].isupper()
+    repeated = set(content_words(" ".join(body.split()[:_REPEATS]))) & set(content_words(title))
+    return f"{title}: {body}" if sentence and repeated else text

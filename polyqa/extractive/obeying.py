@@ -14,13 +14,13 @@ DOUBTS = {None: 1.0, "no": 2.0, "yes": 0.4}
 _OTHERS = 0.5
 
 
-def worded(question: str, found: Sequence[Evidence], clauses: Clauses) -> list[Evidence]:
+def worded(question: str, evidence: Sequence[Evidence], clauses: Clauses) -> list[Evidence]:
     """Return evidence with its answers as the clauses want them, best supported first."""
-    answers = [replace(one, answer=as_asked(question, one.answer, clauses)) for one in found]
+    answers = [replace(one, answer=as_asked(question, one.answer, clauses)) for one in evidence]
     return agreed(answers) if clauses.agreed else answers
 
 
-def agreed(found: Sequence[Evidence]) -> list[Evidence]:
+def agreed(evidence: Sequence[Evidence]) -> list[Evidence]:
     """Return evidence, best supported first, whose support grows with that of the same answer in other passages.
 
         1 − (1 − s) ∏ (1 − s′ / 2)
@@ -29,13 +29,13 @@ def agreed(found: Sequence[Evidence]) -> list[Evidence]:
     one another's errors.
     """
     supported = []
-    for one in found:
-        others: dict[int, float] = {}
-        for other in found:
+    for one in evidence:
+        other_supports: dict[int, float] = {}
+        for other in evidence:
             number = other.passage.number
             if number != one.passage.number and same_answer(other.answer, one.answer):
-                others[number] = max(others.get(number, 0.0), other.support)
-        doubt = math.prod([1 - one.support, *(1 - _OTHERS * support for support in others.values())])
+                other_supports[number] = max(other_supports.get(number, 0.0), other.support)
+        doubt = math.prod([1 - one.support, *(1 - _OTHERS * support for support in other_supports.values())])
         supported.append(replace(one, support=1 - doubt))
     return sorted(supported, key=lambda one: -one.support)
 

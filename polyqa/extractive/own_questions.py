@@ -17,20 +17,21 @@ _SUPPORT = 2.618  # of the answer, as an answer to the question
 _WORDS = -0.394  # of the question: long ones join what does not belong together
 
 
-def trust(asked: Sequence[tuple[str, str, Passage]], models: Models) -> list[float]:
+def trust(questions: Sequence[tuple[str, str, Passage]], models: Models) -> list[float]:
     """Return how likely questions that the engine made of passages are some that a person would ask, each in (0, 1).
 
     They come with their answers, spans of the passages. Of the labelled ones above 0.62 78% are good and 12% wrong.
     """
-    shown = [PromptPassage(1, passage.title, " ".join(passage.text.split())) for _, _, passage in asked]
+    prompt_passages = [PromptPassage(1, passage.title, " ".join(passage.text.split())) for _, _, passage in questions]
+    pairs = [(question, one.text) for (question, _, _), one in zip(questions, prompt_passages, strict=True)]
     # All in batches; it remembers what it has read.
-    models.reader.read([(ask, one.text) for (ask, _, _), one in zip(asked, shown, strict=True)], keep=SPANS)
+    models.reader.read(pairs, keep=SPANS)
     trusted = []
-    for (question, answer, passage), one in zip(asked, shown, strict=True):
+    for (question, answer, passage), one in zip(questions, prompt_passages, strict=True):
         sentence = sentence_at(passage.text, max(0, passage.text.find(answer))).text
         near = models.encoder.similarity([question], [f"{passage.title}: {sentence}"])[0, 0]
-        found = gather(question, [one], models)
-        support = next((each.support for each in found if same_answer(each.answer, answer)), 0.0)
+        answers = gather(question, [one], models)
+        support = next((each.support for each in answers if same_answer(each.answer, answer)), 0.0)
         score = _BIAS + _SIMILARITY * float(near) + _SUPPORT * support + _WORDS * len(question.split())
         trusted.append(1 / (1 + math.exp(-score)))
     return trusted

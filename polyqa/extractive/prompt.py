@@ -110,14 +110,14 @@ def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
     PromptError
         If there is no list of fields, or the last message is not the user's, or has none of its fields.
     """
-    said = [(message["role"], message["content"]) for message in messages]
-    system = "\n".join(text for role, text in said if role in ("system", "developer"))
-    turns = [(role, text) for role, text in said if role in ("user", "assistant")]
+    contents = [(message["role"], message["content"]) for message in messages]
+    system = "\n".join(text for role, text in contents if role in ("system", "developer"))
+    turns = [(role, text) for role, text in contents if role in ("user", "assistant")]
     hints: dict[str, str] = {}
     style: Style = "chat"
     lean = _LEAN.search(system)
-    before, found, after = system.partition("Your output fields are:")
-    if not (lean or found) or not turns or turns[-1][0] != "user":
+    before, marker, after = system.partition("Your output fields are:")
+    if not (lean or marker) or not turns or turns[-1][0] != "user":
         raise PromptError(f"{_STRANGE}: it needs a system message that lists the fields and ends with a user message")
     last = turns[-1][1]
     if lean:
@@ -132,17 +132,17 @@ def parse_prompt(messages: Sequence[Mapping[str, str]]) -> Prompt:
             style = "json" if reminder["json"] else "chat"
             last = last[: reminder.start()]
     read_inputs, read_outputs = (_lean_sections, _lean_sections) if lean else (_sections, _reply)
-    given = read_inputs(last, inputs)
-    if inputs and not given:
+    input_values = read_inputs(last, inputs)
+    if inputs and not input_values:
         raise PromptError(f"{_STRANGE}: its last message has none of the fields {', '.join(inputs)} in their form")
     return Prompt(
         instructions="\n".join(line.strip() for line in instructions.strip().splitlines()),
         input_fields=inputs,
         output_fields=outputs,
-        inputs=given,
+        inputs=input_values,
         demos=tuple(
-            Demo(read_inputs(asked, inputs), read_outputs(reply, outputs))
-            for (role, asked), (reply_role, reply) in zip(turns[:-1:2], turns[1::2], strict=False)
+            Demo(read_inputs(request, inputs), read_outputs(reply, outputs))
+            for (role, request), (reply_role, reply) in zip(turns[:-1:2], turns[1::2], strict=False)
             if (role, reply_role) == ("user", "assistant")
         ),
         style=style,
@@ -222,10 +222,10 @@ def _passage(number: int, blob: str) -> PromptPassage:
 
 
 def _split(number: int, body: str) -> PromptPassage:
-    head, bar, rest = body.partition(" | ")
+    head, bar, text = body.partition(" | ")
     if not bar or "\n" in head:  # a passage is one line: in a text of several the bar is of a table
         return PromptPassage(number, "", " ".join(body.split()))
-    return PromptPassage(number, " ".join(head.split()), " ".join(rest.split()))
+    return PromptPassage(number, " ".join(head.split()), " ".join(text.split()))
 
 
 def render_reply(prompt: Prompt, outputs: dict[str, object]) -> str:

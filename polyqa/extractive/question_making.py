@@ -36,12 +36,12 @@ def detect_answers(prompt: Prompt, models: Models) -> dict[str, object]:
     Those come first for which the writer is surest of its question.
     """
     passage = prompt.passage
-    found = candidate_spans(passage)
-    written = written_questions(passage, found, models.writer)
-    asked = sorted(written, key=lambda span: -written[span].score)
-    told = _MOST_TOLD.search(prompt.instructions)
-    most = int(told[1]) if told else _MOST
-    return {"answers": [*asked, *(span for span in found if span not in asked)][:most]}
+    spans = candidate_spans(passage)
+    written = written_questions(passage, spans, models.writer)
+    surest = sorted(written, key=lambda span: -written[span].score)
+    number = _MOST_TOLD.search(prompt.instructions)
+    most = int(number[1]) if number else _MOST
+    return {"answers": [*surest, *(span for span in spans if span not in surest)][:most]}
 
 
 def generate_question(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -55,8 +55,8 @@ def generate_question(prompt: Prompt, models: Models) -> dict[str, object]:
 def written_questions(passage: PromptPassage, spans: Sequence[str], writer: Writer) -> dict[str, Written]:
     """Return what the writer asks for spans of a passage, where it is sure of a well-formed question about a name."""
     places = {span: re.search(rf"(?<!\w){re.escape(span)}(?!\w)", passage.text) for span in spans}
-    found = {span: Task(passage.text, *at.span(), passage.title) for span, at in places.items() if at}
-    written = dict(zip(found, writer.write(list(found.values())), strict=True))
+    tasks = {span: Task(passage.text, *at.span(), passage.title) for span, at in places.items() if at}
+    written = dict(zip(tasks, writer.write(list(tasks.values())), strict=True))
     return {
         span: one
         for span, one in written.items()
@@ -78,7 +78,7 @@ def _well_formed(written: str, answer: str, title: str = "") -> bool:
         bool(_OPENS.match(written))
         and len(written.split()) <= _LONGEST
         and not holds(written, answer)
-        and all(found[0] in title for found in _TWICE.finditer(written))
+        and all(match[0] in title for match in _TWICE.finditer(written))
     )
 
 
@@ -104,9 +104,9 @@ def revise_question(prompt: Prompt, models: Models) -> dict[str, object]:
     if name and not holds(question, name):
         nouns = "|".join(sorted(map(re.escape, topic_nouns(passage))))
         pattern = re.compile(rf"\b(?:the|this) (?:{nouns})\b(?! [A-Z])") if nouns else _PRONOUN
-        for one in (_PRONOUN, pattern):
-            if one.search(question):
-                revised = one.sub(lambda _: name_of(passage), question, count=1)
+        for reference in (_PRONOUN, pattern):
+            if reference.search(question):
+                revised = reference.sub(lambda _: name_of(passage), question, count=1)
                 break
     elif name and qualifier and not set(content_words(qualifier)) <= set(content_words(question)):
         place = re.search(re.escape(name), question)

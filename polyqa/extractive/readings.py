@@ -46,8 +46,8 @@ def extract_interpretations(prompt: Prompt, models: Models) -> dict[str, object]
     place beside the answer. Demos set how long an answer should be, see `shortened`.
     """
     clauses, longest = prompt.clauses, _longest_answer(prompt)
-    found = worded(prompt.question, gather(prompt.question, prompt.passages(), models), clauses)
-    chosen = supported(prompt.question, found, clauses)
+    answers = worded(prompt.question, gather(prompt.question, prompt.passages(), models), clauses)
+    chosen = supported(prompt.question, answers, clauses)
     return {
         "interpretations": [
             {
@@ -60,13 +60,13 @@ def extract_interpretations(prompt: Prompt, models: Models) -> dict[str, object]
     }
 
 
-def supported(question: str, found: Sequence[Evidence], clauses: Clauses = Clauses()) -> list[Evidence]:
+def supported(question: str, evidence: Sequence[Evidence], clauses: Clauses = Clauses()) -> list[Evidence]:
     """Return the evidence that is shown, best supported first, one for each distinct answer.
 
     The best is shown whatever its support is, unless there is next to none: it is the likeliest meaning. Any other
     needs support of its own. How much, and how many, the clauses may change.
     """
-    answers = distinct(telling(question, found), apart=question)
+    answers = distinct(telling(question, evidence), apart=question)
     if not answers or answers[0].support < _LEAST_SUPPORT:
         return []
     bar = _BARS[clauses.certainty]
@@ -83,13 +83,13 @@ def _longest_answer(prompt: Prompt) -> int:
 
     How many readings they show is no guide: the nearest training questions are about other things.
     """
-    shown = [
+    demo_readings = [
         reading
         for demo in prompt.demos
         if "interpretations" in demo.outputs
         for reading in parse_interpretations(demo.outputs["interpretations"])
     ]
-    return max(3, *(len(reading.answer.split()) for reading in shown)) if shown else _LONGEST_ANSWER
+    return max(3, *(len(reading.answer.split()) for reading in demo_readings)) if demo_readings else _LONGEST_ANSWER
 
 
 def shortened(answer: str, longest: int) -> str:
@@ -103,7 +103,7 @@ def shortened(answer: str, longest: int) -> str:
     'Germany, Italy and Romania'
     """
     if len(answer.split()) > longest and not _LIST.search(answer):
-        ends = [found.start() for found in _BREAK.finditer(answer)]
+        ends = [match.start() for match in _BREAK.finditer(answer)]
         short = [answer[:end] for end in ends if 0 < len(answer[:end].split()) <= longest]
         answer = short[-1] if short else answer
     return " ".join(answer.split()[:_LONGEST_ANSWER])
@@ -111,11 +111,11 @@ def shortened(answer: str, longest: int) -> str:
 
 def interpret_passage(prompt: Prompt, models: Models) -> dict[str, object]:
     """Fill ``interpretation`` and ``short_answer``: the passage's best span, or null below the threshold."""
-    found = telling(prompt.question, gather(prompt.question, prompt.passages("passage"), models))
-    if not found or found[0].support < _ANSWERS * _STRICTER[prompt.clauses.certainty]:
+    answers = telling(prompt.question, gather(prompt.question, prompt.passages("passage"), models))
+    if not answers or answers[0].support < _ANSWERS * _STRICTER[prompt.clauses.certainty]:
         return {"interpretation": NULL, "short_answer": NULL}
-    reading = next(iter(readings_of(prompt.question, found[0])), prompt.question)
-    return {"interpretation": reading, "short_answer": as_asked(prompt.question, found[0].answer, prompt.clauses)}
+    reading = next(iter(readings_of(prompt.question, answers[0])), prompt.question)
+    return {"interpretation": reading, "short_answer": as_asked(prompt.question, answers[0].answer, prompt.clauses)}
 
 
 def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -126,16 +126,16 @@ def locate_answer(prompt: Prompt, models: Models) -> dict[str, object]:
     plain questions. Of two answers one always has a large share, so the answer of a namesake leaves the matter open
     if it would be a reading of its own.
     """
-    found = worded(prompt.question, gather(prompt.question, prompt.passages(), models), prompt.clauses)
-    ranked = distinct(telling(prompt.question, found))
+    answers = worded(prompt.question, gather(prompt.question, prompt.passages(), models), prompt.clauses)
+    ranked = distinct(telling(prompt.question, answers))
     if not ranked or ranked[0].support < _LEAST_SUPPORT:
         return {"short_answer": NULL, "source": NULL, "settled": "No"}
     best = ranked[0]
     settled = best.support >= _SETTLED * DOUBTS[prompt.clauses.doubt] * sum(answer.support for answer in ranked)
     bar = _BARS[prompt.clauses.certainty]  # from here on `extract_interpretations` would show another reading
-    least = max(bar.beside, bar.share * best.support)
+    least_support = max(bar.beside, bar.share * best.support)
     settled = settled and not any(
-        other.support >= least and are_namesakes(prompt.question, best.passage.title, other.passage.title)
+        other.support >= least_support and are_namesakes(prompt.question, best.passage.title, other.passage.title)
         for other in ranked[1:]
     )
     return {

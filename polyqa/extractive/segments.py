@@ -30,13 +30,13 @@ def draft_segment(prompt: Prompt, models: Models) -> dict[str, object]:
     The passage is relevant if its best answer is supported well enough. Its readings are extracted as from several
     passages, and the segment is the sentences that hold their answers.
     """
-    shown = prompt.passages("passage")
-    if best_support(prompt.question, shown, models) < _RELEVANT:
+    prompt_passages = prompt.passages("passage")
+    if best_support(prompt.question, prompt_passages, models) < _RELEVANT:
         return {"relevant": "No", "readings": [], "segment": "None"}
-    passages = list(map(tidy, shown))
+    passages = list(map(tidy, prompt_passages))
     inputs = {"question": prompt.question, "passages": prompt.inputs["passage"]}
-    found = extract_interpretations(replace(prompt, inputs=inputs), models)
-    readings = parse_interpretations(found["interpretations"])
+    extracted = extract_interpretations(replace(prompt, inputs=inputs), models)
+    readings = parse_interpretations(extracted["interpretations"])
     if len(readings) == 1:
         # Extraction leaves a lone reading as it was asked; here other passages answer others.
         settled = settle(prompt.question, passages[0].title) or prompt.question
@@ -56,13 +56,13 @@ def critique_segment(prompt: Prompt, models: Models) -> dict[str, object]:
     supported an answer the segment itself gives to the question.
     """
     segment = prompt.inputs.get("segment", "")
-    said = [_said(sentence.text, prompt.inputs.get("passage", "")) for sentence in sentences(segment)]
-    support = Support.FULLY if said and all(said) else Support.PARTIALLY if any(said) else Support.NO
+    backed = [_said(sentence.text, prompt.inputs.get("passage", "")) for sentence in sentences(segment)]
+    support = Support.FULLY if backed and all(backed) else Support.PARTIALLY if any(backed) else Support.NO
     useful = best_support(prompt.question, prompt.passages("segment"), models)
     return {"support": support, "usefulness": 1 + sum(useful >= mark for mark in _MARKS)}
 
 
 def _said(sentence: str, passage: str) -> bool:
     asserted = content_words(sentence)
-    known = set(content_words(passage))
-    return holds(passage, sentence) or sum(word in known for word in asserted) >= _SAID * max(1, len(asserted))
+    passage_words = set(content_words(passage))
+    return holds(passage, sentence) or sum(word in passage_words for word in asserted) >= _SAID * max(1, len(asserted))

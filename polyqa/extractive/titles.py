@@ -48,16 +48,16 @@ def settle(question: str, title: str) -> str | None:
     """
     body = question.rstrip(" ?").split()
     name, qualifier = split_title(_part_meant(body, title))
-    known = set(map(_stem, content_words(question)))
-    if known.isdisjoint(map(_stem, content_words(name))):
+    question_stems = set(map(_stem, content_words(question)))
+    if question_stems.isdisjoint(map(_stem, content_words(name))):
         return None
     mention = _mention(body, name)
     if mention is None or _other_figure(body, mention, name):
         return None
     first, last = mention
-    told = set(map(_stem, _name_words(name))) <= {_stem(word.lower()) for word in words(question)}
-    apart = qualifier and not set(map(_stem, content_words(qualifier))) <= known
-    if told:
+    fully_named = set(map(_stem, _name_words(name))) <= {_stem(word.lower()) for word in words(question)}
+    apart = qualifier and not set(map(_stem, content_words(qualifier))) <= question_stems
+    if fully_named:
         return " ".join(_qualified(body, first, last, qualifier)) + "?" if apart else None
     mentioned = re.escape(_POSSESSIVE.sub("", " ".join(body[first : last + 1])))
     if re.search(rf"(?::|\b[a-z]+ (?:about|at|for|in|of|on|to)) (?:the )?(?i:{mentioned})\b", name):
@@ -86,11 +86,11 @@ def _part_meant(body: list[str], title: str) -> str:
 def _other_figure(body: list[str], mention: tuple[int, int], name: str) -> str:
     """Return the thing that a question names by another figure than a title: "Terra 2" for *Terra 1*; else nothing."""
     first, last = mention
-    asked, own = list(map(_bare, body)), name.split()
-    for at, figure in ((last + 1, own[-1]), (first - 1, own[0])):
-        figures = figure.isdigit() and figure not in asked[first : last + 1] and 0 <= at < len(asked)
-        if figures and asked[at].isdigit() and asked[at] != figure:
-            return " ".join(asked[min(first, at) : max(last, at) + 1])
+    bare_body, name_words = list(map(_bare, body)), name.split()
+    for at, figure in ((last + 1, name_words[-1]), (first - 1, name_words[0])):
+        figures = figure.isdigit() and figure not in bare_body[first : last + 1] and 0 <= at < len(bare_body)
+        if figures and bare_body[at].isdigit() and bare_body[at] != figure:
+            return " ".join(bare_body[min(first, at) : max(last, at) + 1])
     return ""
 
 
@@ -184,11 +184,11 @@ def _mention(body: list[str], name: str) -> tuple[int, int] | None:
 
 def _weighed(body: list[str], name: str) -> tuple[int, int, int]:
     """Return the weight of the longest run of words that the name has, its beginning (negative) and its end."""
-    wanted = {_stem(_bare(word)) for word in name.replace(",", " ").split()}
+    name_stems = {_stem(_bare(word)) for word in name.replace(",", " ").split()}
     stems = [_stem(_bare(word)) for word in body]
     best, start = (0, -1, -1), None
     for position in range(len(stems) + 1):
-        inside = position < len(stems) and stems[position] in wanted
+        inside = position < len(stems) and stems[position] in name_stems
         if inside and start is None:
             start = position
         elif not inside and start is not None:

@@ -35,9 +35,9 @@ def phrase(question: str, chosen: Sequence[Evidence]) -> list[tuple[Evidence, st
         return [(one, question) for one in chosen]
     phrased: list[tuple[Evidence, str]] = []
     taken: set[str] = set()
-    for one, named in zip(chosen, _named(question, [one.passage.title for one in chosen]), strict=True):
+    for one, settled in zip(chosen, _named(question, [one.passage.title for one in chosen]), strict=True):
         behind = with_title(question, one.passage.title)
-        options = [named or behind, behind, *(_with_detail(question, detail) for detail in _details(one, question))]
+        options = [settled or behind, behind, *(_with_detail(question, detail) for detail in _details(one, question))]
         new = next((text for text in options if normalize_words(text) not in taken), options[0])
         taken.add(normalize_words(new))
         phrased.append((one, new))
@@ -50,12 +50,12 @@ def _named(question: str, titles: Sequence[str]) -> list[str | None]:
     Sections of one name are told apart by where they stand, also those of documents of one title.
     """
     sections = Counter(told_apart(title)[0] for title in set(titles) if SECTION in title)
-    named: list[str | None] = []
+    questions: list[str | None] = []
     for title in titles:
         section, place = told_apart(title)
         settled = settle(question, title) if names(question, title) else None
-        named.append(settled or (with_title(question, place) if sections[section] > 1 else None))
-    return named
+        questions.append(settled or (with_title(question, place) if sections[section] > 1 else None))
+    return questions
 
 
 def readings_of(question: str, evidence: Evidence) -> list[str]:
@@ -72,8 +72,8 @@ def _details(evidence: Evidence, question: str) -> list[str]:
     """
     sentence = sentence_at(evidence.passage.text, evidence.span.start)
     at = evidence.span.start - sentence.start
-    asked = set(content_words(question))
-    found = []
+    question_words = set(content_words(question))
+    phrases = []
     for match in _PHRASE.finditer(sentence.text):
         text = match[0]
         tells_time = answer_kind(question) == "time" and bool(years(text))
@@ -83,11 +83,11 @@ def _details(evidence: Evidence, question: str) -> list[str]:
             or text.endswith(("'", "’", "'s", "’s"))
             or _is_cut(sentence.text[match.end() :])
             or holds(text, evidence.answer)
-            or set(content_words(text)) <= asked
+            or set(content_words(text)) <= question_words
         ):
             continue
-        found.append((abs(match.start() - at), text))
-    return [text for _, text in sorted(found)]
+        phrases.append((abs(match.start() - at), text))
+    return [text for _, text in sorted(phrases)]
 
 
 def _is_cut(after: str) -> bool:
