@@ -47,8 +47,8 @@ def check_index(index: str | Path) -> ColBERTIndex:
     results = handle.search_many(queries, k=1 if len(handle) <= _SMALL else 10)
     handle.bm25.search_many(queries, 1)
     # Texts are compared, not ids: which of several equal passages stands first is chance.
-    found = [{hit.indexed_text for hit in hits} for hits in results]
-    lost = [probe.pid for probe, texts in zip(probes, found, strict=True) if probe.indexed_text not in texts]
+    hit_texts = [{hit.indexed_text for hit in hits} for hits in results]
+    lost = [probe.pid for probe, texts in zip(probes, hit_texts, strict=True) if probe.indexed_text not in texts]
     if 2 * len(lost) > len(probes):
         raise IndexFaultError(f"{where} passages do not find themselves, such as {lost[0]!r}. Build it again.")
     return handle
@@ -67,8 +67,8 @@ def _check_sentence_vectors(handle: ColBERTIndex) -> None:
     probes = _probes(handle)
     fresh = Encoder(name).encode([probe.indexed_text for probe in probes])
     positions = [at for probe in probes if (at := handle.position(probe)) is not None]
-    held = None if stored is None else np.stack([stored[at] for at in positions], dtype=np.float32)
-    if held is None or held.shape != fresh.shape:
+    stored_vectors = None if stored is None else np.stack([stored[at] for at in positions], dtype=np.float32)
+    if stored_vectors is None or stored_vectors.shape != fresh.shape:
         raise IndexFaultError(f"{handle.folder / VECTORS} is not of the encoder {name}. Build the index again.")
-    if not np.all((held * fresh).sum(axis=1) > _SAME_VECTOR):
+    if not np.all((stored_vectors * fresh).sum(axis=1) > _SAME_VECTOR):
         raise IndexFaultError(f"{handle.folder / VECTORS} does not match its passages. Build the index again.")

@@ -118,10 +118,10 @@ def embedded_checkpoint() -> Path:
     shipped = colbert_weights_path()
     version = hashlib.sha256(shipped.read_bytes()).hexdigest()[:8]
     target = checkpoint_home() / f"{EMBEDDED_CHECKPOINT}-{version}"
-    made = target / "artifact.metadata"
-    if not made.is_file():
+    metadata_file = target / "artifact.metadata"
+    if not metadata_file.is_file():
         with one_writer(target, patience=-1) as work:
-            if not made.is_file():
+            if not metadata_file.is_file():
                 _make(shipped, work)
                 shutil.rmtree(target, ignore_errors=True)
                 work.rename(target)

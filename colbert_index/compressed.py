@@ -100,8 +100,8 @@ class CompressedVectors:
         The query is its token vectors of length 1, shape (tokens, dim). Fewer than ``k`` passages come only if there
         are fewer that may be found. `MemoryError` if there is not enough for the scores of all centroids.
         """
-        most = min(k, len(self))
-        positions, scores = np.empty(most, np.int32), np.empty(most, np.float32)
+        limit = min(k, len(self))
+        positions, scores = np.empty(limit, np.int32), np.empty(limit, np.float32)
         count = kernel().polyqa_search(
             ctypes.byref(self._arrays()),
             ctypes.byref(self._asked(query, k, settings, selection)),
@@ -126,9 +126,9 @@ class CompressedVectors:
             raise PolyqaError("The model of the index makes no vectors of this question (not a number); use another.")
         mask = None if allowed is None else pointer(allowed, np.bool_)
         numbers = (len(query), settings.ncells, candidates, documents, min(k, len(self)), least)
-        asked = Asked(*numbers, pointer(query, np.float32), mask)
-        asked.keeps = query, allowed  # ctypes holds addresses only
-        return asked
+        request = Asked(*numbers, pointer(query, np.float32), mask)
+        request.keeps = query, allowed  # ctypes holds addresses only
+        return request
 
     def _arrays(self) -> IndexArrays:
         return IndexArrays(

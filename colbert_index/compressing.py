@@ -119,11 +119,11 @@ def write_vectors(
     if not once and codec is None:
         sample = sampled(len(texts), sum(map(len, texts)), settings)
     first: Any = None
-    known: dict[int, Any] = {}
+    sample_vectors: dict[int, Any] = {}
     if sample:
         with stage("encoding" if once else "encoding a sample", len(sample), "passage") as advance:
             first, lengths = encode_documents(model, [texts[number] for number in sample], advance)
-        known = {} if once else dict(zip(sample, first.split(lengths), strict=True))
+        sample_vectors = {} if once else dict(zip(sample, first.split(lengths), strict=True))
     if codec is None:
         _trained(first, len(first) / len(lengths) * len(texts), settings).save(work)
     else:
@@ -134,12 +134,13 @@ def write_vectors(
         encoded = None if once else running.enter_context(stage("encoding", len(texts), "passage"))
         compressed = running.enter_context(stage("compressing", len(texts), "passage"))
         for number, chunk in enumerate(chunks):
+            begin = number * _CHUNK
             vectors, lengths = (
-                (first, lengths) if encoded is None else _encoded(model, chunk, number * _CHUNK, known, encoded)
+                (first, lengths) if encoded is None else _encoded(model, chunk, begin, sample_vectors, encoded)
             )
             worth = len(chunk) / max(1, len(vectors))
             parts = trained.compress(vectors, lambda done, worth=worth: compressed(worth * done))  # type: ignore[misc]
-            write_chunk(work, number, number * _CHUNK, parts, lengths)
+            write_chunk(work, number, begin, parts, lengths)
     with stage("writing the inverted file"):
         write_inverted_file(work, len(chunks), described(location, settings))
 
@@ -170,24 +171,24 @@ def write_inverted_file(folder: Path, chunks: int, about: Mapping[str, Any]) -> 
     sizes = torch.bincount(pairs // len(lengths), minlength=centroids)
     torch.save(((pairs % len(lengths)).int(), sizes), folder / INVERTED_FILE)
     counts = {"num_chunks": chunks, "num_partitions": centroids, "num_embeddings": len(codes)}
-    whole = {"config": dict(about), **counts, "avg_doclen": len(codes) / len(lengths)}
-    (folder / METADATA).write_text(json.dumps(whole, indent=2) + "\n")
+    description = {"config": dict(about), **counts, "avg_doclen": len(codes) / len(lengths)}
+    (folder / METADATA).write_text(json.dumps(description, indent=2) + "\n")
 
 
 def _encoded(
-    model: Any, texts: Sequence[str], begin: int, known: Mapping[int, Any], advance: Advance
+    model: Any, texts: Sequence[str], begin: int, sample_vectors: Mapping[int, Any], advance: Advance
 ) -> tuple[Any, list[int]]:
     """Return what `encode_documents` does for texts from number ``begin`` on, of which some have their vectors."""
     import torch
 
     numbers = range(begin, begin + len(texts))
-    left = [number for number in numbers if number not in known]
-    advance(len(texts) - len(left))
+    missing = [number for number in numbers if number not in sample_vectors]
+    advance(len(texts) - len(missing))
     fresh: dict[int, Any] = {}
-    if left:
-        vectors, lengths = encode_documents(model, [texts[number - begin] for number in left], advance)
-        fresh = dict(zip(left, vectors.split(lengths), strict=True))
-    parts = [known[number] if number in known else fresh[number] for number in numbers]
+    if missing:
+        vectors, lengths = encode_documents(model, [texts[number - begin] for number in missing], advance)
+        fresh = dict(zip(missing, vectors.split(lengths), strict=True))
+    parts = [sample_vectors[number] if number in sample_vectors else fresh[number] for number in numbers]
     return torch.cat(parts), [len(part) for part in parts]
 
 
@@ -205,9 +206,9 @@ def sampled(passages: int, characters: int, settings: IndexSettings) -> list[int
 
 def _centroids_for(vectors: float) -> int:
     """Return how many centroids colbert-ai has for so many token vectors: a power of 2 near to 16 · √n."""
-    wanted = 2 ** int(np.log2(16 * np.sqrt(vectors)))
+    count = 2 ** int(np.log2(16 * np.sqrt(vectors)))
     # faiss refuses more centroids than vectors, which colbert-ai asks for below 270 vectors.
-    return int(max(1, min(wanted, int(vectors) // 2)))
+    return int(max(1, min(count, int(vectors) // 2)))
 
 
 def _trained(vectors: "Tensor", expected: float, settings: IndexSettings) -> Codec:

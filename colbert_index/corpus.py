@@ -51,8 +51,8 @@ _MARKUP = re.compile(r"(?:Section|BULLET)::::(?:- ?)?")  # of KILT's articles
 
 def _unnamed(cells: Sequence[str]) -> Sequence[str] | None:
     """Return the columns of a table whose first line is a passage, with a number as id or a text of several words."""
-    named = len(cells) < 2 or not (cells[0].strip().isdecimal() or len(cells[1].split()) >= _LEAST_WORDS)
-    return None if named else _HEADERLESS
+    has_header = len(cells) < 2 or not (cells[0].strip().isdecimal() or len(cells[1].split()) >= _LEAST_WORDS)
+    return None if has_header else _HEADERLESS
 
 
 SHAPE = Shape("passages", frozenset({*TEXTS, *_DOCUMENTS, "paragraphs"}), _unnamed, "corpus")
@@ -70,12 +70,12 @@ def holds_passage(row: Any) -> bool:
     if not isinstance(row, Mapping):
         return False
     cells = {str(key).strip().lower(): value for key, value in row.items()}
-    named = not cells.keys().isdisjoint((*IDS, *TITLES))
+    identified = not cells.keys().isdisjoint((*IDS, *TITLES))
     return any(
         isinstance(cell, list)
         if name not in TEXTS
         else isinstance(cell, str | list)
-        and (named or name not in _AMBIGUOUS or len(str(cell).split()) >= _LEAST_WORDS)
+        and (identified or name not in _AMBIGUOUS or len(str(cell).split()) >= _LEAST_WORDS)
         for name, cell in cells.items()
         if name in SHAPE.names
     )
@@ -83,14 +83,14 @@ def holds_passage(row: Any) -> bool:
 
 def _begun(text: str) -> tuple[str, str]:
     """Return the title that a text begins with, empty if it has none, and the text behind it."""
-    if found := _TITLED.match(text):
-        title, rest = found["title"] or found["named"], text[found.end() :]
-        return ("", text) if rest[: len(title)].islower() else (title, rest)  # "Never give up never give up"
-    if found := _SET_APART.match(text):
-        rest = text[found.end() :]
-        following = iter(re.findall(r"\w+", " ".join(rest.split(maxsplit=_NAMED_WITHIN)[:_NAMED_WITHIN]).lower()))
-        if all(word in following for word in re.findall(r"\w+", found["name"].lower())):
-            return found["title"], rest
+    if match := _TITLED.match(text):
+        title, body = match["title"] or match["named"], text[match.end() :]
+        return ("", text) if body[: len(title)].islower() else (title, body)  # "Never give up never give up"
+    if match := _SET_APART.match(text):
+        body = text[match.end() :]
+        following = iter(re.findall(r"\w+", " ".join(body.split(maxsplit=_NAMED_WITHIN)[:_NAMED_WITHIN]).lower()))
+        if all(word in following for word in re.findall(r"\w+", match["name"].lower())):
+            return match["title"], body
     return "", text
 
 
@@ -149,8 +149,8 @@ class PassageRecord(BaseModel):
 
 def content_id(passage: Passage, metadata: Mapping[str, MetadataValue] = MappingProxyType({})) -> str:
     """Return the id that title and text, and metadata if given, give a passage: 16 hexadecimal digits."""
-    told = f"{passage.title}\0{passage.text}" + (f"\0{sorted(metadata.items())}" if metadata else "")
-    return hashlib.sha256(told.encode(errors="surrogatepass")).hexdigest()[:16]
+    content = f"{passage.title}\0{passage.text}" + (f"\0{sorted(metadata.items())}" if metadata else "")
+    return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def with_id(passage: Passage) -> Passage:
@@ -258,32 +258,32 @@ class Corpus:
                 raise problem(record.where, f"no text; keys are {keys}, 'text' is needed")
             self._columns = self._columns or list(row)
             try:
-                found = PassageRecord.model_validate(row)
-                passage = found.passage()
+                parsed = PassageRecord.model_validate(row)
+                passage = parsed.passage()
             except ValidationError as error:
                 message = error.errors(include_url=False, include_context=False)[0]["msg"]
                 raise problem(record.where, f"{message}; keys are {', '.join(map(str, record.value))}") from error
-            self.titled += passage.title != found.title
+            self.titled += passage.title != parsed.title
         if not passage.text.strip():
             return None
         self._metadata = self._metadata or list(passage.metadata)
         try:
             "".join(map(str, (passage.pid, passage.title, passage.text, *chain(*passage.metadata.items())))).encode()
         except UnicodeEncodeError as error:
-            what = f"passage {passage.pid!r} holds half a character ({error.reason})"
-            raise PolyqaError(f"{record.where}: {what}.") from error
+            fault = f"passage {passage.pid!r} holds half a character ({error.reason})"
+            raise PolyqaError(f"{record.where}: {fault}.") from error
         return passage
 
     def summary(self) -> str:
         """Return in one line what was read from which columns, and what was left out."""
         names = dict(zip(("id", "title", "text"), (IDS, TITLES, TEXTS), strict=True))
-        taken = {what: next((key for key in keys if key in self._columns), "") for what, keys in names.items()}
-        how = ", ".join(f"{what} from {key!r}" for what, key in taken.items() if key and key != what)
-        others = self._metadata
+        taken = {field: next((key for key in keys if key in self._columns), "") for field, keys in names.items()}
+        how = ", ".join(f"{field} from {key!r}" for field, key in taken.items() if key and key != field)
+        columns = self._metadata
         parts = [
             f"read {self.name}: {counted(self.passages, 'passage')}" + (f" ({how})" if how else ""),
             *(["ids made from the content"] if self._columns and not taken["id"] else []),
-            *([f"metadata {', '.join(others[:_NAMED])}" + (" …" if others[_NAMED:] else "")] if others else []),
+            *([f"metadata {', '.join(columns[:_NAMED])}" + (" …" if columns[_NAMED:] else "")] if columns else []),
             *([f"{counted(self.titled, 'title')} from the beginning of texts"] if self.titled else []),
             *self.left_out(),
         ]
@@ -308,18 +308,19 @@ def _passages_of(record: Record, number: int) -> Iterator[Record]:
     if not row.keys() & {*TEXTS}:
         inner = next((row[name] for name in _DOCUMENTS if isinstance(row.get(name), list)), None)
     if inner is not None:
-        own = next((row[key] for key in IDS if row.get(key)), number)
+        row_id = next((row[key] for key in IDS if row.get(key)), number)
         for place, document in enumerate(inner, 1):
             value = {"text": document} if isinstance(document, str) else document
             if isinstance(value, Mapping):
-                value = {"id": f"{own}-{place}"} | {key: value[key] for key in ("id", *TITLES, *TEXTS) if key in value}
+                columns = {key: value[key] for key in ("id", *TITLES, *TEXTS) if key in value}
+                value = {"id": f"{row_id}-{place}"} | columns
             yield Record(f"{record.where}, document {place}", value)
     elif isinstance(paragraphs := row.get("paragraphs"), list):  # an article of SQuAD, a question of MuSiQue
-        for place, one in enumerate(paragraphs, 1):
-            value = one if isinstance(one, Mapping) else {"text": one}
+        for place, paragraph in enumerate(paragraphs, 1):
+            value = paragraph if isinstance(paragraph, Mapping) else {"text": paragraph}
             value = {"text": None} | {key: value[key] for key in (*TITLES, *TEXTS) if key in value}
             yield Record(f"{record.where}, paragraph {place}", {"title": row.get("title")} | value)
-    elif question and isinstance(context, list) and all(isinstance(one, list) and len(one) == 2 for one in context):
+    elif question and isinstance(context, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in context):
         for title, text in context:  # HotpotQA
             yield Record(record.where, {"title": title, "text": text})
     elif question and "context" in row:  # SQuAD on the hub, MultiSpanQA: the id is the question's

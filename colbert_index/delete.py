@@ -48,8 +48,8 @@ def deletable(index: str | Path) -> Path:
         )
     if not is_index(target) and not is_half_made(target):
         raise PolyqaError(f"{target} is not a polyqa index; it is left alone.")
-    known = {CURRENT, VERSIONS, QUESTIONS}
-    if strange := sorted(path.name for path in target.iterdir() if path.name not in known and path.name[0] != "."):
+    expected = {CURRENT, VERSIONS, QUESTIONS}
+    if strange := sorted(path.name for path in target.iterdir() if path.name not in expected and path.name[0] != "."):
         raise PolyqaError(f"{target} holds {strange[0]}, which is no part of an index; move it away first.")
     if is_held(target):
         raise PolyqaError(f"{target} is open, here or in another process; end what searches it first.")

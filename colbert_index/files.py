@@ -56,8 +56,8 @@ def no_index(folder: Path) -> IndexFaultError:
         return IndexFaultError(
             f"The index {SHIPPED} is not there yet ({folder}): run `polyqa setup` once, which makes it."
         )
-    others = ", ".join(index_names()) if folder.absolute().parent == index_home().absolute() else ""
-    listed = f"These are there: {others}. " if others else ""
+    names = ", ".join(index_names()) if folder.absolute().parent == index_home().absolute() else ""
+    listed = f"These are there: {names}. " if names else ""
     return IndexFaultError(
         f"There is no index at {folder}. {listed}Build one with `polyqa index build CORPUS --name {folder.name}`."
     )
@@ -142,9 +142,9 @@ def colbert_files(folder: Path) -> list[str]:
     """Return the names of colbert-ai's files; `IndexFaultError` if the folder promises more chunks than it has."""
     with reading(folder / METADATA):
         chunks = int(read_part(folder / METADATA)["num_chunks"])
-        held = len(list(folder.glob("*.codes.pt")))
-        if not 0 <= chunks <= held + 1:  # one may be missing, and is told by its name
-            raise ValueError(f"{chunks} chunks, and files of {held}")
+        chunk_files = len(list(folder.glob("*.codes.pt")))
+        if not 0 <= chunks <= chunk_files + 1:  # one may be missing, and is told by its name
+            raise ValueError(f"{chunks} chunks, and files of {chunk_files}")
     parts = [
         (f"{chunk}.codes.pt", f"{chunk}.residuals.pt", f"{chunk}.metadata.json", f"doclens.{chunk}.json")
         for chunk in range(chunks)
@@ -189,9 +189,9 @@ def write_checksums(folder: Path) -> None:
 
 def require_written(folder: Path, names: Iterable[str]) -> None:
     """Raise `IndexFaultError` unless files are those that were written with the index."""
-    known: Mapping[str, Any] = read_part(folder / CHECKSUMS)
+    checksums: Mapping[str, Any] = read_part(folder / CHECKSUMS)
     with reading(folder):
-        changed = [name for name in names if known[name] != file_hash(folder / name)]
+        changed = [name for name in names if checksums[name] != file_hash(folder / name)]
     if changed:
         raise IndexFaultError(f"{folder / changed[0]} is damaged: it is not as it was written. Build the index again.")
 
@@ -202,8 +202,8 @@ def require_vectors(folder: Path, parts: Sequence[Path], positions: Sequence[int
     ``positions`` says how many passages each part holds, ``tokens`` how many token vectors they hold together; the
     parts must have the same centroids.
     """
-    held = [_require_part(part, count) for part, count in zip(parts, positions, strict=True)]
-    if tokens != sum(held):
+    token_counts = [_require_part(part, count) for part, count in zip(parts, positions, strict=True)]
+    if tokens != sum(token_counts):
         raise IndexFaultError(
             f"The index at {folder} is corrupt: its vectors do not match its passages. Build it again."
         )
@@ -254,8 +254,8 @@ def require_terms(folder: Path, scores: Mapping[str, Any], terms: Iterable[int],
     with reading(folder / BM25):
         values, rows, starts = scores["data"], scores["indices"], scores["indptr"]
         ascending = int(starts[0]) == 0 and bool((starts[1:] >= starts[:-1]).all())
-        whole = ascending and len(values) == len(rows) == int(starts[-1])
+        consistent = ascending and len(values) == len(rows) == int(starts[-1])
         inside = not len(rows) or 0 <= int(rows.min()) <= int(rows.max()) < passages
-        known = all(0 <= term < len(starts) - 1 for term in terms)
-        if not (whole and inside and known and scores["num_docs"] == passages):
+        terms_inside = all(0 <= term < len(starts) - 1 for term in terms)
+        if not (consistent and inside and terms_inside and scores["num_docs"] == passages):
             raise IndexFaultError(f"{folder / BM25} does not match its passages. Build the index again.")

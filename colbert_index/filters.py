@@ -86,14 +86,14 @@ class Filter(NamedTuple):
             raise self._error("it is empty")
         if len(self.condition) > LONGEST:
             raise self._error(f"it has {len(self.condition):,} characters, at most {LONGEST:,} are taken")
-        known = {name.lower() for name in (*_OWN_COLUMNS, *self.columns)}
+        column_names = {name.lower() for name in (*_OWN_COLUMNS, *self.columns)}
         depth = 0
 
         def replace(token: re.Match[str]) -> str:
             nonlocal depth
             if token["refused"]:
                 raise self._error(f"{token[0]!r} does not belong into a condition")
-            if token["column"] and token[0][1:-1].replace('""', '"').lower() not in known:
+            if token["column"] and token[0][1:-1].replace('""', '"').lower() not in column_names:
                 raise self._error(f"no such column: {token[0][1:-1]}")  # SQLite would take it for a text
             depth += {"(": 1, ")": -1}.get(token[0], 0)
             if depth < 0:
@@ -107,11 +107,11 @@ class Filter(NamedTuple):
 
     def _named(self) -> dict[str, Kind]:
         """Return the columns whose names stand in the condition; of names that differ in case only, the first."""
-        said = self.condition.lower().replace('""', '"')
+        condition = self.condition.lower().replace('""', '"')
         columns: dict[str, Kind] = dict(_OWN_COLUMNS)
         for name, kind in self.columns.items():
             key = name.lower()
-            if key in said and "\0" not in name and key not in {other.lower() for other in columns}:
+            if key in condition and "\0" not in name and key not in {other.lower() for other in columns}:
                 columns[name] = kind
         return columns
 
@@ -122,9 +122,9 @@ class Filter(NamedTuple):
             reason = "it may hold no subquery, only columns, values, operators and functions"
         elif unknown := re.match("no such column: (.*)", reason, re.DOTALL):
             columns = [*_OWN_COLUMNS, *(name for name in self.columns if name not in _OWN_COLUMNS)]
-            more = f" and {len(columns) - _NAMED:,} more" if len(columns) > _NAMED else ""
+            remainder = f" and {len(columns) - _NAMED:,} more" if len(columns) > _NAMED else ""
             reason = (
-                f"there is no column {unknown[1]!r:.80}; there are {', '.join(columns[:_NAMED])}{more}. "
+                f"there is no column {unknown[1]!r:.80}; there are {', '.join(columns[:_NAMED])}{remainder}. "
                 "A text stands in 'single quotes'"
             )
         elif re.fullmatch(r'near "\w+": syntax error', reason):

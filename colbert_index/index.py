@@ -257,8 +257,8 @@ class ColBERTIndex(Shared, Ranks):
         position = self._position_of.get(passage.pid)
         if position is None:
             return None
-        held = self.positions[position]
-        return position if held is not None and held.text == passage.text else None
+        stored = self.positions[position]
+        return position if stored is not None and stored.text == passage.text else None
 
     @cached_property
     def bm25(self) -> Retriever:
@@ -315,14 +315,14 @@ class ColBERTIndex(Shared, Ranks):
             tokens of the best cosine similarity, in [0, query_maxlen]. An empty query finds nothing.
         """
         require_positive(k)
-        asked = [index for index, query in enumerate(queries) if query.strip()]
+        nonempty = [index for index, query in enumerate(queries) if query.strip()]
         results: list[Ranking] = [[] for _ in queries]
-        if not asked:
+        if not nonempty:
             return results
         own_threads()
-        texts = [well_formed(queries[index]) for index in asked]
+        texts = [well_formed(queries[index]) for index in nonempty]
         encoded = self._queries.get(texts, lambda missing: self.query_encoder(missing))
-        for index, ranking in zip(asked, self._nearest(encoded, k), strict=True):
+        for index, ranking in zip(nonempty, self._nearest(encoded, k), strict=True):
             results[index] = ranking
         return results
 

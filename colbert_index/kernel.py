@@ -99,12 +99,12 @@ def _compile(library: Path) -> None:
         draft = Path(work) / library.name
         command = [compiler(), *_FLAGS, str(_SOURCE), "-o", str(draft)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+            result = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         except OSError as error:
             raise PolyqaError(f"{command[0]} cannot be run ({error}). Set CXX to a C++ compiler.") from error
-        if done.returncode or not draft.is_file():
-            lines = done.stderr.splitlines()
-            reason = next((line for line in lines if "error" in line.lower()), done.stderr[:200] or "it said nothing")
+        if result.returncode or not draft.is_file():
+            lines = result.stderr.splitlines()
+            reason = next((line for line in lines if "error" in line.lower()), result.stderr[:200] or "it said nothing")
             raise PolyqaError(
                 f"Compiling ColBERT's search failed: {reason.strip()} Check that {command[0]} is a C++17 compiler, or "
                 "set CXX to one (Debian, Ubuntu: apt-get install g++)."

@@ -73,7 +73,7 @@ def dimensions(folder: Path) -> int:
 def _modules(folder: Path) -> list[dict[str, Any]]:
     modules = read_json(folder / MODULES)
     if not isinstance(modules, list) or not all(
-        isinstance(one, dict) and {"type", "path"} <= one.keys() for one in modules
+        isinstance(module, dict) and {"type", "path"} <= module.keys() for module in modules
     ):
         raise PolyqaError(f"{folder / MODULES} does not list modules, each with its type and path.")
     return modules

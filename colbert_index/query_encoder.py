@@ -47,16 +47,16 @@ def _direct(folder: Path, settings: IndexSettings) -> Encode | None:
     config = read_config(folder)
     if torch.cuda.is_available() or not is_bert(config) or not all(map(Path.is_file, files)):
         return None
-    colbert, tokens, named = (json.loads(path.read_text(encoding="utf-8")) for path in files[:3])
+    colbert, tokens, tokenizer_config = (json.loads(path.read_text(encoding="utf-8")) for path in files[:3])
     weights = load_file(files[3])
     lowers = (tokens.get("normalizer") or {}).get("lowercase")
-    if "linear.weight" not in weights or lowers is not named.get("do_lower_case", lowers):
+    if "linear.weight" not in weights or lowers is not tokenizer_config.get("do_lower_case", lowers):
         return None
     tokenizer = Tokenizer.from_file(str(files[1]))
     marks = (
         colbert.get("query_token_id", "[unused0]"),
-        named.get("pad_token", "[PAD]"),
-        named.get("mask_token", "[MASK]"),
+        tokenizer_config.get("pad_token", "[PAD]"),
+        tokenizer_config.get("mask_token", "[MASK]"),
     )
     marker, padding, mask = (
         tokenizer.token_to_id(token["content"] if isinstance(token, dict) else token) for token in marks
@@ -72,8 +72,8 @@ def _direct(folder: Path, settings: IndexSettings) -> Encode | None:
 
     def forward(queries: Sequence[str]) -> "Tensor":
         encoded = tokenizer.encode_batch(list(queries))
-        ids = torch.tensor([[one.ids[0], marker, *one.ids[1:]] for one in encoded])
-        attended = torch.tensor([[1, 1, *one.attention_mask[1:]] for one in encoded])
+        ids = torch.tensor([[encoding.ids[0], marker, *encoding.ids[1:]] for encoding in encoded])
+        attended = torch.tensor([[1, 1, *encoding.attention_mask[1:]] for encoding in encoded])
         ids[ids == padding] = mask
         if attends_to_padding:
             attended[ids == mask] = 1

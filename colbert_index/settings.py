@@ -135,7 +135,7 @@ def fingerprint(
         digest.update(f"{shards} shards".encode())
     for passage in passages:
         # Without metadata the hash is that of an index of the time before metadata.
-        more = [dict(passage.metadata)] if passage and passage.metadata else []
-        fields = [passage.pid, passage.title, passage.text, *more] if passage else None
+        metadata = [dict(passage.metadata)] if passage and passage.metadata else []
+        fields = [passage.pid, passage.title, passage.text, *metadata] if passage else None
         digest.update(json.dumps(fields, ensure_ascii=False, sort_keys=True).encode() + b"\n")
     return digest.hexdigest()[:16]

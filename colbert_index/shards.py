@@ -115,10 +115,10 @@ def build_shards(
         train_codec(texts, spooled.count, draft, part.location, part.settings)
         draft.rename(codec)
     parts = [replace(part, folder=home / file.stem, codec=codec) for file in spooled.files]
-    left = [shard for shard in parts if not shard.folder.is_dir()]
+    unbuilt = [shard for shard in parts if not shard.folder.is_dir()]
     with stage("building shards", spooled.count, "passage") as advance:
-        advance(spooled.count * (1 - len(left) / shards))
-        for passages in run(left) if run else (build_shard(shard, encoder) for shard in left):
+        advance(spooled.count * (1 - len(unbuilt) / shards))
+        for passages in run(unbuilt) if run else (build_shard(shard, encoder) for shard in unbuilt):
             advance(passages)
     for shard, place in zip(parts, parts_of(part.folder, shards), strict=True):
         place.parent.mkdir(exist_ok=True)

@@ -57,16 +57,16 @@ def trusted_encoder(manifest: Manifest, index: Path) -> str:
 
 def _foreign_models(manifest: Manifest) -> dict[str, str]:
     """Return the models that are not polyqa's own, each with the hash that it must have; an encoder has none."""
-    named = {manifest.checkpoint: manifest.checkpoint_hash}
+    hashes = {manifest.checkpoint: manifest.checkpoint_hash}
     if manifest.encoder is not None:
-        named[_ENCODER + manifest.encoder] = ""
+        hashes[_ENCODER + manifest.encoder] = ""
     shipped = (EMBEDDED_CHECKPOINT, _ENCODER + EMBEDDED_ENCODER)
-    return {key: hashed for key, hashed in named.items() if key not in shipped}
+    return {key: hashed for key, hashed in hashes.items() if key not in shipped}
 
 
 def _require_trusted(manifest: Manifest, key: str, index: Path) -> None:
-    wanted = _foreign_models(manifest).get(key)
-    if wanted is not None and _trusted().get(key) != wanted:
+    expected = _foreign_models(manifest).get(key)
+    if expected is not None and _trusted().get(key) != expected:
         raise PolyqaError(
             f"The index at {index} wants the model {key.removeprefix(_ENCODER)!r:.200}, which is not polyqa's own. If "
             f"you know whose it is, say so with `polyqa index info {index} --trust`."

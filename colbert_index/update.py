@@ -71,16 +71,16 @@ def add_passages(index: ColBERTIndex, corpus: CorpusSource) -> ColBERTIndex:
         If the corpus is faulty or an id is already in the index.
     """
     read = as_corpus(corpus)
-    given = read_corpus(read)
-    known = index.stored
-    new = [passage for passage in given if not same_passage(known.get(passage.pid), passage)]
-    read.passages, read.repeated = len(new), read.repeated + len(given) - len(new)
+    passages = read_corpus(read)
+    stored = index.stored
+    new = [passage for passage in passages if not same_passage(stored.get(passage.pid), passage)]
+    read.passages, read.repeated = len(new), read.repeated + len(passages) - len(new)
     warn_of_left_out(read, corpus)
-    if taken := [passage.pid for passage in new if passage.pid in known]:
+    if taken := [passage.pid for passage in new if passage.pid in stored]:
         ids = f"The id {taken[0]!r} is" if len(taken) == 1 else f"{len(taken):,} ids, such as {taken[0]!r}, are"
         raise PolyqaError(f"{ids} already in the index {index.name}; remove what is there first.")
-    others = {passage.pid: passage.metadata for passage in given if passage.metadata and passage.pid in known}
-    return change_passages(index, new, metadata=others)
+    metadata = {passage.pid: passage.metadata for passage in passages if passage.metadata and passage.pid in stored}
+    return change_passages(index, new, metadata=metadata)
 
 
 def remove_passages(index: ColBERTIndex, pids: str | int | Iterable[str | int]) -> ColBERTIndex:
@@ -136,11 +136,11 @@ def change_passages(
     location = trusted_checkpoint(index.manifest, index.path) if removed else ""
     smallest = min(range(len(before)), key=lambda number: len(before[number]))
     after[smallest] += new
-    left = [number for number, positions in enumerate(after) if any(positions)]
+    filled = [number for number, positions in enumerate(after) if any(positions)]
     with new_version(index.path) as work:
         index.require_unchanged()
-        parts = parts_of(work, len(left))
-        for number, part in zip(left, parts, strict=True):
+        parts = parts_of(work, len(filled))
+        for number, part in zip(filled, parts, strict=True):
             old, positions = before[number], after[number]
             _copy(index.parts[number], part, whole=positions == old)
             if positions != old:
@@ -149,7 +149,7 @@ def change_passages(
                 if emptied or here:
                     _write(index, location, positions, here, part, emptied=emptied)
                 write_texts(part, positions)
-        positions = [*chain.from_iterable(after[number] for number in left)]
+        positions = [*chain.from_iterable(after[number] for number in filled)]
         manifest = index.manifest.model_copy(
             update={
                 "passages": sum(passage is not None for passage in positions),
@@ -182,8 +182,8 @@ def _write(
     emptied: bool,
 ) -> None:
     """Change the vectors of a part to those of its positions: some may have been emptied, the last are new."""
-    whole = read_part(work / METADATA)
-    chunks = whole["num_chunks"]
+    metadata = read_part(work / METADATA)
+    chunks = metadata["num_chunks"]
     offset = 0
     for chunk in range(chunks if emptied else 0):
         offset += _empty_positions(work, chunk, offset, positions)
@@ -193,12 +193,12 @@ def _write(
         check.warn()
         tokens, lengths = encode_documents(load_checkpoint(location, index.settings), texts)
         write_chunk(work, chunks, len(positions) - len(new), Codec.load(work).compress(tokens), lengths)
-    write_inverted_file(work, chunks + bool(new), whole["config"])
+    write_inverted_file(work, chunks + bool(new), metadata["config"])
     if new and index.manifest.encoder is not None:
         sentences = Encoder(trusted_encoder(index.manifest, index.path)).encode(texts).astype(np.float16)
-        whole = np.concatenate([np.load(work / VECTORS, mmap_mode="r"), sentences])
+        vectors = np.concatenate([np.load(work / VECTORS, mmap_mode="r"), sentences])
         (work / VECTORS).unlink()  # it may be the old version's, too
-        np.save(work / VECTORS, whole)
+        np.save(work / VECTORS, vectors)
 
 
 def _empty_positions(work: Path, chunk: int, offset: int, positions: Sequence[Passage | None]) -> int:
@@ -211,9 +211,9 @@ def _empty_positions(work: Path, chunk: int, offset: int, positions: Sequence[Pa
     tokens = keep.repeat_interleave(torch.tensor(lengths))
     for name in ("codes", "residuals"):
         path = work / f"{chunk}.{name}.pt"
-        left = read_part(path)[tokens]
+        remaining = read_part(path)[tokens]
         path.unlink()  # it may be the old version's, too
-        torch.save(left, path)
+        torch.save(remaining, path)
     lengths_path.write_text(json.dumps([n if k else 0 for n, k in zip(lengths, keep.tolist(), strict=True)]))
     metadata_path.write_text(json.dumps({**metadata, "num_embeddings": int(tokens.sum())}))
     return len(lengths)

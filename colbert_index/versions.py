@@ -94,8 +94,8 @@ def hold(index: Path, fingerprint: str | None = None) -> Held:
                 raise IndexFaultError(f"{index} is not a polyqa index: it has no file called {CURRENT}.")
             raise no_index(index)
         folder = index / VERSIONS / name
-        if (held := _held(folder)) is not None:
-            return held
+        if (version := _held(folder)) is not None:
+            return version
         if not folder.is_dir() and _wanted(index, fingerprint) == name:
             raise IndexFaultError(
                 f"The index at {index} is incomplete: {folder.relative_to(index)} missing, which {CURRENT} names. "

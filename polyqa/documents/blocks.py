@@ -79,9 +79,9 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
     """
     rows = [[" ".join(cell.split()).removesuffix(" 00:00:00") for cell in row] for row in rows]
     filled = [sum(map(bool, row)) for row in rows]
-    least = max(filled, default=0) / 2
+    half = max(filled, default=0) / 2
     head = next(
-        (at for at, cells in enumerate(filled) if cells > least or (cells == least and not rows[at][0]) or not cells), 0
+        (at for at, cells in enumerate(filled) if cells > half or (cells == half and not rows[at][0]) or not cells), 0
     )
     if len(rows) < head + 2 or _says_something(rows[head]):
         head = -1
@@ -91,8 +91,8 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
     lines, above = [], ""
     for at, row in enumerate(rows):
         if at in heads:
-            above = _line([], rows[at - 1]) if len(heads) > 1 and at and filled[at - 1] <= least else ""
-        elif at + 1 in heads and filled[at] <= least:
+            above = _line([], rows[at - 1]) if len(heads) > 1 and at and filled[at - 1] <= half else ""
+        elif at + 1 in heads and filled[at] <= half:
             lines.append(_line([], row))
         else:
             line = _line(names if at > head else [], row)
@@ -112,9 +112,9 @@ def _is_sentence(cell: str) -> bool:
 def _line(names: Sequence[str], row: Sequence[str]) -> str:
     if not any(names) and len(row) == 2 and all(row):
         return f"{row[0]}{'' if row[0][-1] in '.!?' else ':'} {row[1]}"
-    named = zip_longest(names[: len(row)], row, fillvalue="")
-    first, *others = [f"{name}: {cell}" if name else cell for name, cell in named if cell] or [""]
+    named_cells = zip_longest(names[: len(row)], row, fillvalue="")
+    first, *following = [f"{name}: {cell}" if name else cell for name, cell in named_cells if cell] or [""]
     line, joint = first, "; "
-    for cell in others:
+    for cell in following:
         line, joint = f"{line}{joint}{cell}", " " if _is_sentence(cell) else "; "
     return line

@@ -146,7 +146,7 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
             result[-1] = replace(last, text=joined)
         else:
             result.append(replace(block, text=text))
-    return [replace(one, text=_ended(one.text)) if one.kind == "text" else one for one in result]
+    return [replace(block, text=_ended(block.text)) if block.kind == "text" else block for block in result]
 
 
 def _ended(text: str) -> str:
@@ -307,8 +307,8 @@ def _heading_mended(before: str, block: Block, following: str, body: float) -> B
     sentence = text[-1:] != "?" and (
         (text[-1:] == "." and text.count(" ") > 3) or re.match(r"[a-zà-ÿ]{2,} ", following)
     )
-    named = re.sub(r"(?<=[^\W\d_]): ", " ", text)  # "Owls: birds of the night", not "Figure 1: an owl"
-    title = not body or (text[0].isupper() and _is_title(named)) or _HEADING_LINE.fullmatch(text)
+    without_colon = re.sub(r"(?<=[^\W\d_]): ", " ", text)  # "Owls: birds of the night", not "Figure 1: an owl"
+    title = not body or (text[0].isupper() and _is_title(without_colon)) or _HEADING_LINE.fullmatch(text)
     goes_on = re.match(r"[^\w\"“(]|[a-z]", text) and re.search(r"[^.!?:)\"”]\s*\Z", before)
     if not _is_heading_text(block) or goes_on or (not large and (sentence or not title)):
         return replace(block, kind="text")
@@ -332,15 +332,15 @@ def _without_contents(blocks: Sequence[Block]) -> list[Block]:
     leaders: Counter[int | None] = Counter()
     for block in blocks:
         leaders[block.page] += len(_LEADERS.findall(block.text))
-    kept: list[Block] = []
+    result: list[Block] = []
     begun: set[int | None] = set()
     for block in blocks:
         of_contents = _LEADERS.search(block.text) is not None
         if leaders[block.page] >= _LEAST_PAGES and of_contents:
             begun.add(block.page)
         if block.page not in begun or not (of_contents or len(block.text) < 100):
-            kept.append(block)
-    return kept
+            result.append(block)
+    return result
 
 
 def running_texts(edges: Sequence[tuple[int, str]]) -> set[tuple[int, str]]:

@@ -122,13 +122,13 @@ def convert(path: Path) -> Iterator[Document]:
         yield _text_document(decoded(path.read_bytes()), suffix)
     elif suffix in _WEB:
         data = path.read_bytes()
-        named = _CHARSET.search(data, 0, 4096)
-        yield _extracted(decoded(data, named[1].decode() if named else "").encode(), suffix, "text/html")
+        charset = _CHARSET.search(data, 0, 4096)
+        yield _extracted(decoded(data, charset[1].decode() if charset else "").encode(), suffix, "text/html")
     else:
         yield _extracted(path, suffix, None)
 
 
-def decoded(data: bytes, named: str = "") -> str:
+def decoded(data: bytes, encoding: str = "") -> str:
     """Return the text of a file in UTF-8, the encoding that it names, or that which fits; line ends are Unix's."""
     if data[:2] not in (b"\xff\xfe", b"\xfe\xff") and b"\0" in data[:8192]:
         raise UnreadableError("holds binary data, not text")
@@ -136,7 +136,7 @@ def decoded(data: bytes, named: str = "") -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         try:
-            text = data.decode(_AS_BROWSERS.get(named.lower(), named or "unknown"))
+            text = data.decode(_AS_BROWSERS.get(encoding.lower(), encoding or "unknown"))
         except (LookupError, UnicodeDecodeError):
             text = data.decode(_guessed(data), errors="replace").removeprefix("\ufeff")
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -148,7 +148,7 @@ def _guessed(data: bytes) -> str:
     best = fitting.best()
     if best is None:
         raise UnreadableError("its encoding is unknown")
-    as_well = {one.encoding for one in fitting if (one.chaos, one.coherence) == (best.chaos, best.coherence)}
+    as_well = {match.encoding for match in fitting if (match.chaos, match.coherence) == (best.chaos, best.coherence)}
     western = best.encoding == "cp1250" and "cp1252" in as_well and foreign_language(str(best)) not in _CENTRAL
     return "cp1252" if western else best.encoding
 
@@ -188,25 +188,25 @@ def _notebook(path: Path) -> Document:
     """Return the texts and the code of a Jupyter notebook, without what the code printed."""
     texts = {"markdown": "{}", "code": "~~~~~~\n{}\n~~~~~~"}
     cells = json.loads(decoded(path.read_bytes()))["cells"]
-    shown = [texts[cell["cell_type"]].format("".join(cell["source"])) for cell in cells if cell["cell_type"] in texts]
-    document = _text_document("\n\n".join(shown), ".md")
+    parts = [texts[cell["cell_type"]].format("".join(cell["source"])) for cell in cells if cell["cell_type"] in texts]
+    document = _text_document("\n\n".join(parts), ".md")
     return replace(document, blocks=[replace(block, line=None) for block in document.blocks])
 
 
 def _mails(messages: Iterable[bytes], *, archived: bool) -> Iterator[Document]:
     """Yield messages and those attached to them, but for those without a text; `UnreadableError` if all are."""
     lacking: UnreadableError | None = None
-    found = False
+    any_read = False
     for data in messages:
-        whole = message_from_bytes(data, policy=policy.default)
-        attached = (part.get_payload() for part in whole.walk() if part.get_content_type() == "message/rfc822")
-        for message in (whole, *chain.from_iterable(attached)):
+        outermost = message_from_bytes(data, policy=policy.default)
+        attached = (part.get_payload() for part in outermost.walk() if part.get_content_type() == "message/rfc822")
+        for message in (outermost, *chain.from_iterable(attached)):
             try:
                 yield _mail(message, archived=archived)
-                found = True
+                any_read = True
             except UnreadableError as error:
                 lacking = error
-    if lacking is not None and not found:
+    if lacking is not None and not any_read:
         raise lacking
 
 
@@ -290,8 +290,8 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     slides = suffix == ".pptx"
     source: Path | bytes = file
     if isinstance(file, bytes):
-        shown = cleaning.LESS_THAN.encode()
-        source = _with_listed_terms(_ESCAPED.sub(lambda found: shown if found[1] else found[0], file))
+        less_than = cleaning.LESS_THAN.encode()
+        source = _with_listed_terms(_ESCAPED.sub(lambda match: less_than if match[1] else match[0], file))
     elif suffix == ".docx":
         source, mime_type = _with_signs(file), _DOCX
     result = _result(source, mime_type, slides)
@@ -312,9 +312,9 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     elif suffix == ".pdf":
         pages = {page["page_number"]: page["content"] for page in result.pages or [] if page["content"].strip()}
         blocks = cleaning.printed_blocks(_whole(blocks, pages))
-        kept = " ".join(block.text for block in blocks)  # without running lines, which may be drawn first
+        printed = " ".join(block.text for block in blocks)  # without running lines, which may be drawn first
         lines = (line.strip() for line in next(iter(pages.values()), "").split("\n"))
-        first = next((line for line in lines if line and line in kept), "")
+        first = next((line for line in lines if line and line in printed), "")
         title = title or (first if len(first) < 100 and re.search(r"[^\W\d_]{3}", first) else "")
     elif suffix in _WEB:  # of these its structure lacks the terms of lists of definitions
         body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
@@ -379,23 +379,23 @@ def _tall_cells_repeated(table: re.Match[bytes]) -> bytes:
     >>> _tall_cells_repeated(re.match(b".*", b"<tr><td rowspan=2>North<td>A</tr><tr><td>B</tr>"))
     b'<tr><td data-rows=2>North<td>A</tr><tr><td data-rows=2>North<td>B</tr>'
     """
-    shown, *lines = re.split(rb"(?i)(?=<tr\b)", table[0])
+    result, *lines = re.split(rb"(?i)(?=<tr\b)", table[0])
     tall: dict[int, tuple[bytes, int]] = {}  # by column: a cell, and in how many rows it is still to stand
     for line in lines:
         cells, behind = re.split(rb"(?i)(?=</t(?:r|head|body|foot|able)\b|\Z)", line, maxsplit=1)
-        begin, *own = re.split(rb"(?i)(?=<t[dh]\b)", cells)
-        shown += begin
+        begin, *own_cells = re.split(rb"(?i)(?=<t[dh]\b)", cells)
+        result += begin
         column = 0
-        while own or column in tall:
-            cell, rows = tall.pop(column) if column in tall else (own.pop(0), 1)
+        while own_cells or column in tall:
+            cell, rows = tall.pop(column) if column in tall else (own_cells.pop(0), 1)
             spans = {kind.lower(): int(number) for kind, number in _SPAN.findall(cell.partition(b">")[0])}
             cell, rows = re.sub(rb"(?i)(?<![\w-])rowspan(?=\s*=)", b"data-rows", cell), spans.get(b"row", rows)
             if rows > 1:
                 tall[column] = cell, rows - 1
-            shown += cell
+            result += cell
             column += spans.get(b"col", 1)
-        shown += behind
-    return shown
+        result += behind
+    return result
 
 
 def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:

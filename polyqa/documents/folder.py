@@ -133,8 +133,8 @@ class Documents:
                 self.files[source] = self.before[source]
             elif source in new:
                 self.files[source] = ReadFile(digest=digest, passages=new[source])
-        told = told_apart({source: file.passages for source, file in self.files.items()}, self.splitter)
-        for passage in distinct(self._with_ids(told)):
+        passages_by_source = told_apart({source: file.passages for source, file in self.files.items()}, self.splitter)
+        for passage in distinct(self._with_ids(passages_by_source)):
             self.passages += 1
             yield passage
         if not self.files:
@@ -216,7 +216,7 @@ class Documents:
             suffixes = ", ".join(suffix for suffix, _ in self._others.most_common(4))
             parts.append(f"{counted(self._others.total(), 'file')} of other formats ({suffixes})")
         if self.left_out:
-            named = [f"{source} {reason}" for source, reason in self.left_out.items()]
-            more = [f"and {len(named) - self.NAMED:,} more"] if len(named) > self.NAMED else []
-            parts.append(f"{counted(len(named), 'file')} left out: {', '.join([*named[: self.NAMED], *more])}")
+            reasons = [f"{source} {reason}" for source, reason in self.left_out.items()]
+            remainder = [f"and {len(reasons) - self.NAMED:,} more"] if len(reasons) > self.NAMED else []
+            parts.append(f"{counted(len(reasons), 'file')} left out: {', '.join([*reasons[: self.NAMED], *remainder])}")
         return "; ".join(parts)

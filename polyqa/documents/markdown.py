@@ -120,13 +120,13 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
             rows[-1].append(_shown(token.children or ()))
         elif token.type == "inline":
             fields = FIELDS.fullmatch(token.content) is not None
-            shown = _shown(token.children or (), "\n" if fields else " ")
-            shown = fields_parted(shown) if fields else shown
+            inline_text = _shown(token.children or (), "\n" if fields else " ")
+            inline_text = fields_parted(inline_text) if fields else inline_text
             if before.type == "heading_open":
-                if not (web and FURNITURE.fullmatch(inline(shown))):
-                    blocks.append(Block(shown, "heading", int(before.tag[1]), line=line))
-            elif not (web and _is_furniture(token.children or (), shown)):
-                blocks.append(Block(shown, line=line, item=item))
+                if not (web and FURNITURE.fullmatch(inline(inline_text))):
+                    blocks.append(Block(inline_text, "heading", int(before.tag[1]), line=line))
+            elif not (web and _is_furniture(token.children or (), inline_text)):
+                blocks.append(Block(inline_text, line=line, item=item))
     return blocks
 
 
@@ -144,20 +144,20 @@ def _shown(children: "Sequence[Token]", line_end: str = " ") -> str:
     )
 
 
-def _is_furniture(children: "Sequence[Token]", shown: str) -> bool:
+def _is_furniture(children: "Sequence[Token]", paragraph: str) -> bool:
     """Return whether a paragraph of a web page is no part of its text: it consists of links, or is about cookies."""
-    shown = inline(shown)
+    paragraph = inline(paragraph)
     linked, depth, links = "", 0, 0
     for child in children:
         depth += child.nesting if child.type in ("link_open", "link_close") else 0
         links += child.type == "link_open"
         linked += child.content if depth and child.type in ("text", "code_inline") else ""
-    words = len(re.findall(r"\w", shown))
+    words = len(re.findall(r"\w", paragraph))
     share = len(re.findall(r"\w", linked)) / max(1, words)
     return (
         share > (0.9 if links < 3 else 0.7)
-        or FURNITURE.fullmatch(shown) is not None
-        or (len(shown) < 600 and all(pattern.search(shown) for pattern in COOKIES))
+        or FURNITURE.fullmatch(paragraph) is not None
+        or (len(paragraph) < 600 and all(pattern.search(paragraph) for pattern in COOKIES))
     )
 
 

@@ -86,8 +86,8 @@ def rst_as_markdown(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    shown = _ROLE.sub(_role_lines, text)
-    return re.sub(r"(?m)^#", r"\\#", _REFERENCE.sub(r"\1", shown)).replace("\0", "#")
+    without_roles = _ROLE.sub(_role_lines, text)
+    return re.sub(r"(?m)^#", r"\\#", _REFERENCE.sub(r"\1", without_roles)).replace("\0", "#")
 
 
 def _role_lines(match: re.Match[str]) -> str:
@@ -143,8 +143,8 @@ def _directive(lines: list[str], at: int, match: re.Match[str]) -> int:
     if name in ("csv-table", "list-table"):
         rows = _csv_rows(lines[body:end]) if name == "csv-table" else _listed_rows(lines[body:end])
         header = next(csv.reader([options["header"]], skipinitialspace=True)) if "header" in options else None
-        named = header is not None or options.get("header-rows", "0") != "0"
-        table = _pipes(([header] if header else []) + rows, named=named)
+        has_header = header is not None or options.get("header-rows", "0") != "0"
+        table = _pipes(([header] if header else []) + rows, named=has_header)
         lines[at] = argument.strip()
         lines[at + 1 : end] = ["", *table, *[""] * (end - at - 2 - len(table))]
         return max(end, at + 2 + len(table))

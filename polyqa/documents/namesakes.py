@@ -24,8 +24,8 @@ def title_of(passage: Passage) -> str:
 
 def _titles(source: str, passages: Sequence[Passage]) -> set[str]:
     """Return the titles by which a file may be a namesake of others; none for ready passages and mails."""
-    named = not source.lower().endswith(_MAIL)
-    return {normalize_words(title_of(one)) for one in passages if named and not one.pid}
+    is_document = not source.lower().endswith(_MAIL)
+    return {normalize_words(title_of(passage)) for passage in passages if is_document and not passage.pid}
 
 
 def told_apart(files: Mapping[str, Sequence[Passage]], splitter: Splitter) -> dict[str, list[Passage]]:
@@ -39,7 +39,9 @@ def told_apart(files: Mapping[str, Sequence[Passage]], splitter: Splitter) -> di
         for title in _titles(source, passages):
             namesakes[title].append(source)
     holders = defaultdict[_Text, list[str]](list)
-    texts = {source: frozenset((one.title, one.text) for one in passages) for source, passages in files.items()}
+    texts = {
+        source: frozenset((passage.title, passage.text) for passage in passages) for source, passages in files.items()
+    }
     for source, those in texts.items():
         for text in those:
             holders[text].append(source)
@@ -52,15 +54,15 @@ def told_apart(files: Mapping[str, Sequence[Passage]], splitter: Splitter) -> di
     def qualified(passage: Passage) -> list[Passage]:
         title = title_of(passage)
         apart = names.get(normalize_words(title), {}) if not passage.pid else {}
-        named = [apart[source] for source in holders[passage.title, passage.text] if source in apart]
-        if not any(named) or len(named) > _MOST_NAMED:
+        labels = [apart[source] for source in holders[passage.title, passage.text] if source in apart]
+        if not any(labels) or len(labels) > _MOST_NAMED:
             return [passage]
-        qualifier = " & ".join(filter(None, named))
+        qualifier = " & ".join(filter(None, labels))
         full = f"{title} ({qualifier}){passage.title.removeprefix(title)}"
         parts = [text for _, text in splitter.split(full, passage.text)]
         return [passage.model_copy(update={"title": full, "text": text}) for text in parts]
 
-    return {source: [part for one in passages for part in qualified(one)] for source, passages in files.items()}
+    return {source: [part for passage in passages for part in qualified(passage)] for source, passages in files.items()}
 
 
 def paths_apart(sources: Sequence[str]) -> dict[str, str]:

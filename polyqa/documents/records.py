@@ -20,8 +20,8 @@ def record_rows(text: str, *, by_line: bool) -> list[list[str]]:
     except (ValueError, RecursionError):
         return []
     if isinstance(data, Mapping):
-        told = [value for value in data.values() if isinstance(value, list | Mapping) or " " in str(value)]
-        data = told[0] if len(told) == 1 else None
+        contents = [value for value in data.values() if isinstance(value, list | Mapping) or " " in str(value)]
+        data = contents[0] if len(contents) == 1 else None
     if not isinstance(data, list) or not all(isinstance(record, Mapping) for record in data):
         return []
     cells = [_cells(record) for record in data]

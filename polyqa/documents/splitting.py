@@ -69,13 +69,13 @@ class Splitter:
         from semantic_text_splitter import TextSplitter
 
         of_title, of_text = token_counts(self._tokenizer, [title, text])
-        most = max(_LEAST_TOKENS, self.tokens - SPECIAL_TOKENS - of_title)
-        if of_text <= most:
+        limit = max(_LEAST_TOKENS, self.tokens - SPECIAL_TOKENS - of_title)
+        if of_text <= limit:
             return [(0, text)]
-        parts = -(-of_text // most)
-        desired = min(most, -(-of_text // (parts * _STEP)) * _STEP)  # parts of about the same length
+        parts = -(-of_text // limit)
+        desired = min(limit, -(-of_text // (parts * _STEP)) * _STEP)  # parts of about the same length
         splitter = TextSplitter.from_callback(  # given the tokenizer, it would copy it for each size
-            lambda part: token_counts(self._tokenizer, [part])[0], (desired, most), min(self.overlap, desired // 2)
+            lambda part: token_counts(self._tokenizer, [part])[0], (desired, limit), min(self.overlap, desired // 2)
         )
         return splitter.chunk_indices(text)
 
@@ -229,8 +229,8 @@ def _entries(blocks: Iterable[Block]) -> Iterator[tuple[str | None, list[Block]]
     for item, group in groupby(blocks, key=lambda block: block.item):
         entry = list(group)
         if item:
-            named = _NAMED_ITEM.match(entry[0].text)
-            yield (named[1].strip() if named else None), entry
+            match = _NAMED_ITEM.match(entry[0].text)
+            yield (match[1].strip() if match else None), entry
             continue
         for block in entry:
             if block.kind != "table":
@@ -248,10 +248,10 @@ def _row_names(rows: Sequence[str]) -> list[str | None]:
     [None, 'Hawk 1', 'Hawk 2']
     """
     cells = [[cell.partition(": ")[2] or cell for cell in row.removesuffix(".").split("; ")] for row in rows]
-    named = ["; " in row and ": " in row for row in rows]
-    first = [row[0] for row, has in zip(cells, named, strict=True) if has]
+    with_columns = ["; " in row and ": " in row for row in rows]
+    first = [row[0] for row, has in zip(cells, with_columns, strict=True) if has]
     width = 1 if len({*first}) == len(first) else 2
-    return [_as_name(" ".join(row[:width])) if has else None for row, has in zip(cells, named, strict=True)]
+    return [_as_name(" ".join(row[:width])) if has else None for row, has in zip(cells, with_columns, strict=True)]
 
 
 def _as_name(text: str) -> str:

@@ -158,10 +158,10 @@ def remember_corpus(index: ColBERTIndex, corpus: Path, splitter: Splitter | None
     _note(index, corpus, splitter, split=splitter is not None, part=part)
 
 
-def _note(index: ColBERTIndex, folder: Path, splitter: Splitter | None, **more: Any) -> None:
+def _note(index: ColBERTIndex, folder: Path, splitter: Splitter | None, **fields: Any) -> None:
     if splitter is not None:
-        more |= {"tokens": splitter.tokens, "overlap": splitter.overlap}
-    state = _State(reading=_READING, folder=_located(folder), **more)
+        fields |= {"tokens": splitter.tokens, "overlap": splitter.overlap}
+    state = _State(reading=_READING, folder=_located(folder), **fields)
     if state != _read_state(index):  # else who watches a folder that the index lies in would see it change for ever
         write_atomically(index.path / _STATE, state.model_dump_json(exclude_defaults=True))
 

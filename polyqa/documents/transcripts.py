@@ -33,16 +33,16 @@ def transcript_blocks(text: str) -> list[Block]:
     """
     blocks = []
     for speaker, turn in groupby(_cues(text), key=lambda cue: cue.speaker):
-        said: list[str] = []
+        texts: list[str] = []
         line = 0
         for cue in turn:
-            line = line if said else cue.line
-            said.append(cue.text)
-            if not speaker and len(" ".join(said)) > _PARAGRAPH and _SENTENCE_END.search(cue.text):
-                blocks.append(Block(" ".join(said), line=line))
-                said = []
-        if said:
-            blocks.append(Block(f"{speaker}: {' '.join(said)}" if speaker else " ".join(said), line=line))
+            line = line if texts else cue.line
+            texts.append(cue.text)
+            if not speaker and len(" ".join(texts)) > _PARAGRAPH and _SENTENCE_END.search(cue.text):
+                blocks.append(Block(" ".join(texts), line=line))
+                texts = []
+        if texts:
+            blocks.append(Block(f"{speaker}: {' '.join(texts)}" if speaker else " ".join(texts), line=line))
     return blocks
 
 
@@ -53,16 +53,16 @@ def _cues(text: str) -> Iterator[_Cue]:
     before: list[str] = []
     speaker = ""
     for begin, end in pairwise([*begins, len(lines)]):
-        said = lines[begin + 1 : end]
-        said = said[: next((at for at, line in enumerate(said) if not line.strip()), len(said))]
-        shown = [html.unescape(_TAG.sub("", _VOICE.sub("", line))).strip() for line in said]
-        new = " ".join(line for line in shown if line and line not in before)
-        before = shown
-        voice = _VOICE.search("\n".join(said))
-        named = _NAMED.match(new)
+        cue_lines = lines[begin + 1 : end]
+        cue_lines = cue_lines[: next((at for at, line in enumerate(cue_lines) if not line.strip()), len(cue_lines))]
+        texts = [html.unescape(_TAG.sub("", _VOICE.sub("", line))).strip() for line in cue_lines]
+        new = " ".join(line for line in texts if line and line not in before)
+        before = texts
+        voice = _VOICE.search("\n".join(cue_lines))
+        match = _NAMED.match(new)
         if voice:
             speaker = " ".join(html.unescape(voice[1]).split())
-        elif named:
-            speaker, new = named[1], new[named.end() :]
+        elif match:
+            speaker, new = match[1], new[match.end() :]
         if new:
             yield _Cue(begin + 2, speaker, new)

@@ -21,8 +21,8 @@ def read_workbook(path: Path) -> tuple[dict[str, list[list[str]]], dict[str, Any
     about = book.properties
     if about.creator == "openpyxl":  # which says so, and that it is of today, of a file that says nothing
         return sheets, {"title": about.title}
-    said = {"title": about.title, "author": about.creator, "keywords": about.keywords, "created_at": about.created}
-    return sheets, said
+    fields = {"title": about.title, "author": about.creator, "keywords": about.keywords, "created_at": about.created}
+    return sheets, fields
 
 
 def _rows(sheet: Any) -> list[list[str]]:
@@ -56,11 +56,11 @@ def _shown(cell: Any) -> str:
     number = _NUMBER.fullmatch(_SIGNS.sub("\0", pattern))
     if number is None:
         return f"{value:.15g}"
-    before, whole, places, behind = number.group("before", "whole", "places", "behind")
+    before, integer_part, places, behind = number.group("before", "whole", "places", "behind")
     if "%" in before + behind:
         value *= 100
-    figures = f"{abs(value):{',' if ',' in whole else ''}.{len(places or '')}f}"
-    if "," not in whole:
-        figures = figures.zfill(whole.count("0") + (len(places) + 1 if places else 0))
-    shown = f"{'-' * (value < 0)}{before}{figures}{behind}"
-    return re.sub("\0", lambda _: signs.pop(0), shown).strip()
+    figures = f"{abs(value):{',' if ',' in integer_part else ''}.{len(places or '')}f}"
+    if "," not in integer_part:
+        figures = figures.zfill(integer_part.count("0") + (len(places) + 1 if places else 0))
+    text = f"{'-' * (value < 0)}{before}{figures}{behind}"
+    return re.sub("\0", lambda _: signs.pop(0), text).strip()

@@ -126,9 +126,11 @@ def _answer(path: Path, source: str, splitter: Splitter) -> dict[str, object]:
                 ready = read_corpus(path)
             except PolyqaError as error:
                 return {"reason": f"cannot be read as a corpus ({error})"}
-            passages = [one.model_copy(update={"metadata": {**one.metadata, "source": source}}) for one in ready]
+            passages = [
+                passage.model_copy(update={"metadata": {**passage.metadata, "source": source}}) for passage in ready
+            ]
         else:
-            passages = [one for document in convert(path) for one in splitter.passages(document, source)]
+            passages = [passage for document in convert(path) for passage in splitter.passages(document, source)]
     except UnreadableError as error:
         return {"reason": str(error)}
     except MemoryError:

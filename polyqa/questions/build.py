@@ -74,9 +74,9 @@ def build_questions(
     target = free_place(index, out, overwrite=overwrite)
     passages = chosen_passages(index, limit, pids=pids)
     if target.exists() and not overwrite:
-        held = {pid for question in QuestionDatabase(target).questions() for pid in question.pids}
-        held &= {passage.pid for passage in index.passages}
-        if lost := sorted(held - {passage.pid for passage in passages}):
+        covered_pids = {pid for question in QuestionDatabase(target).questions() for pid in question.pids}
+        covered_pids &= {passage.pid for passage in index.passages}
+        if lost := sorted(covered_pids - {passage.pid for passage in passages}):
             raise PolyqaError(
                 f"{target} holds questions of {counted(len(lost), 'passage')} of {index.name} that are not asked for "
                 f"now, such as {lost[0]!r}. Ask for all, choose another folder, or overwrite it (--overwrite)."
@@ -84,9 +84,10 @@ def build_questions(
     journal = journal_path(target)
     with replacing(target) as work:
         generation = generate(passages, journal=journal, step=step)
-        done = not generation.counts.failed and generation.others.isdisjoint(passage.pid for passage in index.passages)
+        index_pids = {passage.pid for passage in index.passages}
+        complete = not generation.counts.failed and generation.others.isdisjoint(index_pids)
         if not generation.questions:
-            if done:
+            if complete:
                 remove_ledger(journal)  # another language model cannot go on with it
             language = corpus_language([passage.text for passage in passages])
             why = f"They look {language}: {MODELS_READ}" if language else "Another language model (--lm) may find some."
@@ -100,7 +101,7 @@ def build_questions(
                 "again, and it reads only what is new."
             )
         write_database(work, generation, index, encoder)
-    if done:
+    if complete:
         remove_ledger(journal)
     return QuestionDatabase(target, encoder=encoder, index=index)
 
@@ -145,5 +146,5 @@ def chosen_passages(
         return passages
     if limit < 1:
         raise ValueError(f"limit must be at least 1, got {limit}")
-    kept = sorted(random.Random(0).sample(range(len(passages)), limit))
-    return [passages[at] for at in kept]
+    positions = sorted(random.Random(0).sample(range(len(passages)), limit))
+    return [passages[at] for at in positions]

@@ -157,20 +157,20 @@ class QuestionDatabase(Shared):
             If the database is damaged, or dense search is asked for and there is no encoder.
         """
         require_positive(k)
-        return [list(islice(found, k)) for found in self.ranked(queries, ranking=ranking)]
+        return [list(islice(hits, k)) for hits in self.ranked(queries, ranking=ranking)]
 
     def ranked(self, queries: Sequence[str], *, ranking: Ranking = "dense") -> list[Iterator[FoundQuestion]]:
         """Return for each query all questions that it finds, best first, see `search_many`; fetched as taken."""
         if ranking not in ("dense", "bm25"):
             raise ValueError(f"ranking is dense or bm25, not {ranking!r}")
         queries = [well_formed(query) for query in queries]
-        asked: Any = [query for query in queries if query.strip()]
-        if asked and ranking == "dense":
+        texts_or_vectors: Any = [query for query in queries if query.strip()]
+        if texts_or_vectors and ranking == "dense":
             if self.encoder is None:
                 raise PolyqaError(f"Dense search of {self.path} needs the encoder {self.manifest.encoder}: give it.")
-            asked = self.encoder.encode(asked)
-        given = iter(asked)
-        return [self._ranked(next(given)) if query.strip() else iter(()) for query in queries]
+            texts_or_vectors = self.encoder.encode(texts_or_vectors)
+        remaining = iter(texts_or_vectors)
+        return [self._ranked(next(remaining)) if query.strip() else iter(()) for query in queries]
 
     def _ranked(self, query: Any) -> Iterator[FoundQuestion]:
         """Yield the questions that a text or a vector finds, ties in the order of the corpus.
@@ -180,11 +180,11 @@ class QuestionDatabase(Shared):
         """
         taken, limit = 0, _FIRST
         while True:
-            found = self._fetch(query, min(limit, len(self)))
-            whole = len(found) < limit
-            sure = found if whole else [hit for hit in found if hit.score > found[-1].score]
+            hits = self._fetch(query, min(limit, len(self)))
+            exhausted = len(hits) < limit
+            sure = hits if exhausted else [hit for hit in hits if hit.score > hits[-1].score]
             yield from sure[taken:]
-            if whole:
+            if exhausted:
                 return
             taken, limit = len(sure), 4 * limit
 
@@ -199,8 +199,8 @@ class QuestionDatabase(Shared):
                 search = search.distance_type("cosine")
             rows = search.select([*_COLUMNS, column]).limit(limit).to_list()
         scores = (row["_score"] if column == "_score" else 1.0 - row["_distance"] for row in rows)
-        found = [FoundQuestion.model_validate({**row, "score": score}) for row, score in zip(rows, scores, strict=True)]
-        return sorted(found, key=lambda hit: (-hit.score, hit.number))
+        hits = [FoundQuestion.model_validate({**row, "score": score}) for row, score in zip(rows, scores, strict=True)]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.number))
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "encoder": self.encoder, "digest": self.manifest.digest}

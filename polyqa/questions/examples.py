@@ -30,6 +30,6 @@ def with_examples(signature: type[dspy.Signature]) -> dspy.Predict:
     """
     predictor = dspy.Predict(signature)
     if not isinstance(getattr(dspy.settings.lm, "engine", None), ExtractiveEngine):
-        shown = find_by_fields(_examples(), signature.input_fields, signature.output_fields, exact=True) or ()
-        predictor.demos = [dspy.Example(**one).with_inputs(*signature.input_fields) for one in shown]
+        examples = find_by_fields(_examples(), signature.input_fields, signature.output_fields, exact=True) or ()
+        predictor.demos = [dspy.Example(**fields).with_inputs(*signature.input_fields) for fields in examples]
     return predictor

@@ -43,7 +43,7 @@ THE = "the "
 """How the shared name of things of one kind begins."""
 
 
-def shared_name(one: str, other: str) -> str:
+def shared_name(name: str, other: str) -> str:
     """Return the one of two names that stands for the other, too; ``""`` if none does.
 
     It has the first and the last word of the other and no word that the other lacks: *Forth Bridge* stands for the
@@ -52,7 +52,7 @@ def shared_name(one: str, other: str) -> str:
     >>> shared_name("Forth Road Bridge", "Forth Bridge"), shared_name("Tay Bridge", "Forth Bridge")
     ('Forth Bridge', '')
     """
-    short, long = sorted((one.split(), other.split()), key=len)
+    short, long = sorted((name.split(), other.split()), key=len)
     ends = len(short) > 1 and (short[0], short[-1]) == (long[0], long[-1])
     return " ".join(short) if ends and [word for word in long if word in short] == short else ""
 
@@ -100,18 +100,18 @@ def heads(passage: Passage, small: Collection[str], called: Collection[str]) -> 
         head = words[:at]
         while head and head[-1] in FUNCTION:
             head.pop()
-        base, rest = " ".join(head).rstrip(":,"), words[len(head) :]
+        base, following = " ".join(head).rstrip(":,"), words[len(head) :]
         if not base:
             continue
-        found = re.escape(base)
-        before_noun = rest[0][:1].islower() and rest[0] not in FUNCTION
-        inside = re.search(rf"[\w,;] {found}\b", passage.text)
+        escaped = re.escape(base)
+        before_noun = following[0][:1].islower() and following[0] not in FUNCTION
+        inside = re.search(rf"[\w,;] {escaped}\b", passage.text)
         if re.search(rf"\b{re.escape(_small(base))}\b", passage.text):
-            if not inside and not before_noun and any(re.match(r"[A-Z\d]", word) for word in rest):
+            if not inside and not before_noun and any(re.match(r"[A-Z\d]", word) for word in following):
                 yield f"{THE}{_small(base)}"
         elif all(word[:1].isupper() and word.lower() not in small for word in head):
-            alone = re.search(rf"\b{found}\b(?! {re.escape(rest[0])}\b)", passage.text)
-            if base in called if before_noun else inside or alone or _COUNTED.match(rest[0]):
+            alone = re.search(rf"\b{escaped}\b(?! {re.escape(following[0])}\b)", passage.text)
+            if base in called if before_noun else inside or alone or _COUNTED.match(following[0]):
                 yield base
 
 
@@ -135,9 +135,9 @@ def base_names(passages: Sequence[Passage]) -> dict[str, str]:
         words = name.split()
         by_ends.setdefault((words[0], words[-1]), []).append(name)
     for group in by_ends.values():
-        for one, other in combinations(group, 2):
-            if shared := shared_name(one, other):
-                closer[one].add(shared)
+        for name, other in combinations(group, 2):
+            if shared := shared_name(name, other):
+                closer[name].add(shared)
                 closer[other].add(shared)
     best = _most_shared(closer, counted)
     sharing: Counter[str] = Counter()
@@ -176,11 +176,11 @@ def _beginnings(passages: Sequence[Passage]) -> Iterator[tuple[str, str]]:
 def _endings(passages: Sequence[Passage]) -> Iterator[tuple[str, str]]:
     """Yield names of which another is the end, and that other one, with what they share."""
     texts = {split_title(passage.title, commas=True)[0]: passage.text for passage in passages}
-    whole = {_small(name): name for name in texts}
+    by_small_name = {_small(name): name for name in texts}
     for name, text in texts.items():
         words = name.split()
         for at in range(1, len(words) - 1):
-            shared = whole.get(_small(" ".join(words[at:])))
+            shared = by_small_name.get(_small(" ".join(words[at:])))
             if shared and words[at - 1].lower() not in FUNCTION:
                 described = _small(shared) != shared and re.search(rf"\b{re.escape(_small(shared))}\b", text)
                 base = f"{THE}{_small(shared)}" if described else shared
@@ -200,9 +200,9 @@ def without_qualifier(question: str, title: str, base: str) -> str | None:
     name, qualifier = split_title(title, commas=True)
     text = question
     if base.startswith(THE) and name:
-        named = rf"\b(?:[Tt]he )?(?:{re.escape(name)}|{re.escape(_small(name))})\b"
-        text, found = re.subn(named, lambda _: base, text, count=1)
-        return text if found else None
+        mention = rf"\b(?:[Tt]he )?(?:{re.escape(name)}|{re.escape(_small(name))})\b"
+        text, replaced = re.subn(mention, lambda _: base, text, count=1)
+        return text if replaced else None
     if name and name not in text and _small(name) in text:
         name, base = _small(name), _small(base)
     if qualifier:
@@ -212,10 +212,10 @@ def without_qualifier(question: str, title: str, base: str) -> str | None:
         return None
     text = text.replace(name, base, 1)
     words = f" {normalize_answer(text)} "
-    left = [word for word in normalize_answer(qualifier).split() if f" {word} " in words]
+    remaining = [word for word in normalize_answer(qualifier).split() if f" {word} " in words]
     shared = set(normalize_answer(base).split())
     # A word of the qualifier that is still there tells the readings apart: nothing was made ambiguous.
-    return None if any(word not in shared and word.isdigit() for word in left) else " ".join(text.split())
+    return None if any(word not in shared and word.isdigit() for word in remaining) else " ".join(text.split())
 
 
 def with_title(question: str, title: str, base: str) -> str | None:
@@ -229,13 +229,13 @@ def with_title(question: str, title: str, base: str) -> str | None:
     'Who runs the Orion cluster?'
     """
     if base.startswith(THE):
-        whole = f"{THE}{_small(title)}"
+        full_title = f"{THE}{_small(title)}"
     else:
-        rest = title.removeprefix(base).split()
-        whole = f"{THE}{title}" if title.startswith(f"{base} ") and rest[0][:1].islower() else title
-    article = "" if whole == title else r"(?:the )?"
-    changed, found = re.subn(rf"\b{article}{re.escape(base)}(?!\w)", lambda _: whole, question, count=1)
-    return changed if found else None
+        following = title.removeprefix(base).split()
+        full_title = f"{THE}{title}" if title.startswith(f"{base} ") and following[0][:1].islower() else title
+    article = "" if full_title == title else r"(?:the )?"
+    changed, replaced = re.subn(rf"\b{article}{re.escape(base)}(?!\w)", lambda _: full_title, question, count=1)
+    return changed if replaced else None
 
 
 def without_time(question: str) -> tuple[str, str] | None:
@@ -256,9 +256,9 @@ def without_time(question: str) -> tuple[str, str] | None:
             cut = matches[0]
             article = re.match(r"\s*the (?=\d)", cut[0])
             middle = " the" if article and body[cut.end() :].strip() else ""
-            left = " ".join(f"{begin}{middle} {body[cut.end() :]}".split()).replace(" ,", ",").rstrip(", ")
-            content = [word for word in WORD.findall(left)[1:] if word.lower() not in FUNCTION and len(word) > 2]
-            if _DANGLING.search(left) or len(content) < 2:
+            remainder = " ".join(f"{begin}{middle} {body[cut.end() :]}".split()).replace(" ,", ",").rstrip(", ")
+            content = [word for word in WORD.findall(remainder)[1:] if word.lower() not in FUNCTION and len(word) > 2]
+            if _DANGLING.search(remainder) or len(content) < 2:
                 return None
-            return f"{left}?", re.sub(r"^(?:(?:in|on|of|the|year)\b\s*)+", "", cut[0].strip())
+            return f"{remainder}?", re.sub(r"^(?:(?:in|on|of|the|year)\b\s*)+", "", cut[0].strip())
     return None

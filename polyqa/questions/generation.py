@@ -77,10 +77,10 @@ def generate_questions(
     last_failure: Failure | None = None
     with open_ledger(journal, origin.model_dump(exclude={"corpus"})) as ledger:
         # The corpus may have changed since: what the journal holds of passages that are as they were is good.
-        done = {pid: line for pid, line in ledger if line["passage"] == hashes.get(pid)}
-        others = frozenset(pid for pid, _ in ledger) - hashes.keys()
-        left = [passage for passage in passages if passage.pid not in done]
-        for _ in done:
+        lines_by_pid = {pid: line for pid, line in ledger if line["passage"] == hashes.get(pid)}
+        other_pids = frozenset(pid for pid, _ in ledger) - hashes.keys()
+        unread = [passage for passage in passages if passage.pid not in lines_by_pid]
+        for _ in lines_by_pid:
             step()
 
         def keep(passage: Passage, line: dict[str, Any]) -> Failure | None:
@@ -90,19 +90,19 @@ def generate_questions(
                 last_failure = Failure.model_validate(line["failed"])
                 step()
                 return last_failure
-            if pid not in done:
+            if pid not in lines_by_pid:
                 record = {**line, "passage": hashes[pid]}
                 ledger.keep(pid, record)  # first of all: if Ctrl-C comes meanwhile, the line is given once more
-                done[pid] = record
+                lines_by_pid[pid] = record
                 step()
             return None
 
-        if left:
+        if unread:
             here = partial(read_passage, lm=lm, reader=reader, settings=settings)
             with elsewhere or nullcontext(here) as read:
-                work_through(left, read, keep, at_once=threads, things="passages")
-    lines = [done[passage.pid] for passage in passages if passage.pid in done]
-    if left and not lines:
+                work_through(unread, read, keep, at_once=threads, things="passages")
+    lines = [lines_by_pid[passage.pid] for passage in passages if passage.pid in lines_by_pid]
+    if unread and not lines:
         raise PolyqaError(f"Every passage failed: {last_failure}")
     questions = _merge(lines)
     counts = Counts(
@@ -111,7 +111,7 @@ def generate_questions(
         **{name: sum(line[name] for line in lines) for name in ("answers", "generated", "verified", "revised")},
         questions=len(questions),
     )
-    return Generation(questions=questions, counts=counts, origin=origin, others=others)
+    return Generation(questions=questions, counts=counts, origin=origin, others=other_pids)
 
 
 def corpus_fingerprint(passages: Sequence[Passage]) -> str:
@@ -157,11 +157,11 @@ def _steps(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> 
     detect, generate, revise = map(with_examples, (detecting(settings.spans), GenerateQuestion, ReviseQuestion))
     answers = _spans(detect(passage=text).answers, passage)[: settings.spans]
     written = [(_question(generate(passage=text, answer=answer).question), answer) for answer in answers]
-    asked = [
+    pairs = [
         (question, answer) for question, answer in written if question and not holds(question, answer, normalize_answer)
     ]
     first: dict[str, tuple[str, str]] = {}  # by question: of several answers the first, which was more telling
-    for pair, good in zip(asked, verified(asked, passage.text, reader), strict=True):
+    for pair, good in zip(pairs, verified(pairs, passage.text, reader), strict=True):
         if good:
             first.setdefault(pair[0], pair)
     current = [*first.values()]
@@ -177,7 +177,7 @@ def _steps(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> 
         ]
     return {
         "answers": len(answers),
-        "generated": len(asked),
+        "generated": len(pairs),
         "verified": len(current),
         "revised": sum(question not in first for question, _ in current),
         "questions": [[question, answer] for question, answer in current],

@@ -39,11 +39,11 @@ def namesakes(passages: Sequence[Passage]) -> list[tuple[str, Passage, Passage]]
     for passage in passages:
         families.setdefault(bases[passage.pid], []).append(passage)
     return [
-        (base, one, other)
+        (base, passage, other)
         for base, members in families.items()
         if base
-        for one, other in zip(members, members[1:] + members[:1] * (len(members) > 2), strict=False)
-        if one.title != other.title
+        for passage, other in zip(members, members[1:] + members[:1] * (len(members) > 2), strict=False)
+        if passage.title != other.title
     ]
 
 
@@ -68,7 +68,7 @@ def ask_namesakes(
     threads, step
         Pairs at once; called after each.
     """
-    found: dict[int, AskedOfNamesakes] = {}
+    questions: dict[int, AskedOfNamesakes] = {}
     failed: dict[int, Failure] = {}
 
     def ask(number: int) -> AskedOfNamesakes | Failure | None:
@@ -78,26 +78,26 @@ def ask_namesakes(
         except Exception as error:  # one bad reply must not end a long generation
             return Failure.of(error)
 
-    def keep(number: int, made: AskedOfNamesakes | Failure | None) -> Failure | None:
+    def keep(number: int, outcome: AskedOfNamesakes | Failure | None) -> Failure | None:
         step()
-        if isinstance(made, AskedOfNamesakes):
-            found[number] = made
-        elif made is not None:
-            failed[number] = made
+        if isinstance(outcome, AskedOfNamesakes):
+            questions[number] = outcome
+        elif outcome is not None:
+            failed[number] = outcome
         return None  # these questions come on top of those of single passages
 
     work_through(range(len(pairs)), ask, keep, at_once=threads, things="pairs of namesakes")
     if failed:
         last = list(failed.values())[-1]
         warnings.warn(f"{len(failed)} of {len(pairs)} pairs of namesakes failed, such as: {last}", stacklevel=2)
-    return [found[number] for number in sorted(found)]
+    return [questions[number] for number in sorted(questions)]
 
 
 def _ask(base: str, *pair: Passage) -> AskedOfNamesakes | None:
-    shown = "\n".join(f"[{number}] {passage.render()}" for number, passage in enumerate(pair, 1))
-    made = with_examples(AskOfNamesakes)(passages=shown, name=base)
-    question = bare_question(made.question)
-    answers = [one.strip() for one in (made.first_answer, made.second_answer)]
+    numbered_passages = "\n".join(f"[{number}] {passage.render()}" for number, passage in enumerate(pair, 1))
+    reply = with_examples(AskOfNamesakes)(passages=numbered_passages, name=base)
+    question = bare_question(reply.question)
+    answers = [answer.strip() for answer in (reply.first_answer, reply.second_answer)]
     if not is_question(question) or base.casefold() not in question.casefold():
         return None
     spans = all(answer and answer in passage.text for answer, passage in zip(answers, pair, strict=True))
@@ -105,11 +105,12 @@ def _ask(base: str, *pair: Passage) -> AskedOfNamesakes | None:
         return None
     if not all(_found_again(question, base, *one) for one in zip(answers, pair, strict=True)):
         return None
-    return AskedOfNamesakes(base, question, tuple((answer, one.pid) for answer, one in zip(answers, pair, strict=True)))
+    answers_with_pids = tuple((answer, passage.pid) for answer, passage in zip(answers, pair, strict=True))
+    return AskedOfNamesakes(base, question, answers_with_pids)
 
 
 def _found_again(question: str, base: str, answer: str, passage: Passage) -> bool:
     """Return whether the model gives its answer again when it is asked about this one alone."""
-    asked = with_title(question, passage.title, base) or question
-    again = with_examples(AnswerFromPassage)(passage=passage.render(), question=asked).answer
-    return not is_null(again) and agree(again, [answer])
+    explicit = with_title(question, passage.title, base) or question
+    new_answer = with_examples(AnswerFromPassage)(passage=passage.render(), question=explicit).answer
+    return not is_null(new_answer) and agree(new_answer, [answer])

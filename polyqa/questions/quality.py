@@ -104,9 +104,9 @@ def fault(question: str, answer: str, passage: Passage) -> str:
     >>> fault("When was Ada Lind born?", "3 May 1909", passage)
     ''
     """
-    asked = Asked(question, answer, passage)
+    candidate = Asked(question, answer, passage)
     for rule in _RULES:
-        if why := rule(asked):
+        if why := rule(candidate):
             return why
     return ""
 
@@ -114,15 +114,15 @@ def fault(question: str, answer: str, passage: Passage) -> str:
 _UNCLEAR = "does not say clearly whom or what it is about"
 
 
-def _form(asked: Asked) -> str:
-    body = asked.body
+def _form(candidate: Asked) -> str:
+    body = candidate.body
     if not _ASKING.match(body):
         return "does not begin as a question does"
-    if (named := _NAME_OF.match(body)) and not (named[1] and PERSON.fullmatch(named[1].split()[-1])):
+    if (match := _NAME_OF.match(body)) and not (match[1] and PERSON.fullmatch(match[1].split()[-1])):
         return "asks for a name only"
     if _MARKS.search(body) or body.count("(") != body.count(")") or body.count('"') % 2:
         return "has marks that do not fit together"
-    if _says_twice(body, asked.passage.title):
+    if _says_twice(body, candidate.passage.title):
         return _UNCLEAR
     return ""
 
@@ -131,36 +131,36 @@ def _says_twice(body: str, title: str) -> bool:
     """Whether a word comes twice that its title has once at most."""
     words = [re.sub(r"['’]s$", "", word) for word in WORD.findall(body)[1:]]
     counted = Counter(word for word in words if len(word) > 3 and word.lower() not in FUNCTION)
-    known = Counter(WORD.findall(title))
-    return any(count > max(1, known[word]) for word, count in counted.items())
+    in_title = Counter(WORD.findall(title))
+    return any(count > max(1, in_title[word]) for word, count in counted.items())
 
 
-def _names(asked: Asked) -> str:
-    for word in WORD.findall(asked.body)[1:]:
+def _names(candidate: Asked) -> str:
+    for word in WORD.findall(candidate.body)[1:]:
         bare = re.sub(r"['’]s$", "", word).strip(".'’-")
-        if not bare[:1].isupper() or bare in asked.passage.title:
+        if not bare[:1].isupper() or bare in candidate.passage.title:
             continue
         # A word such as "The" belongs to a name where it has its capital within a sentence.
         within = r"(?<!^)(?<![.!?] )" if bare.lower() in FUNCTION else ""
-        if not re.search(rf"{within}\b{re.escape(bare)}", asked.passage.text):
+        if not re.search(rf"{within}\b{re.escape(bare)}", candidate.passage.text):
             return f"has a name that its passage lacks: {bare}"
     return ""
 
 
-def _about_something(asked: Asked) -> str:
+def _about_something(candidate: Asked) -> str:
     """Whether a question has a name, a figure or a word of the title, which *When was the station opened?* has not."""
-    known = stems(" ".join(content_words(asked.passage.title)))
-    if names_and_numbers(asked.body) or known & stems(asked.body):
+    title_stems = stems(" ".join(content_words(candidate.passage.title)))
+    if names_and_numbers(candidate.body) or title_stems & stems(candidate.body):
         return ""
     return _UNCLEAR
 
 
-def _times(asked: Asked) -> str:
-    body = asked.body
-    if (span := _SPAN.search(body)) and not _tells_span(asked.passage.text, span[1], span[2]):
+def _times(candidate: Asked) -> str:
+    body = candidate.body
+    if (span := _SPAN.search(body)) and not _tells_span(candidate.passage.text, span[1], span[2]):
         return "has a span of years that its passage does not tell"
     if (year := _YEAR_OF.search(body)) and not re.search(
-        rf"\b{year[1]}\b(?:\W+[\w'’-]+){{0,5}}?\W+{re.escape(year[2])}", asked.text
+        rf"\b{year[1]}\b(?:\W+[\w'’-]+){{0,5}}?\W+{re.escape(year[2])}", candidate.text
     ):
         return "has a year that its passage tells of something else"
     return ""
@@ -175,25 +175,25 @@ def _tells_span(text: str, begin: str, end: str) -> bool:
     return bool(re.search(rf"{begin}\s*(?:to|until|and|[–—-])\s*(?:{end}|{end[2:]})", text))
 
 
-def _kind_of_answer(asked: Asked) -> str:
-    body, answer = asked.body, asked.answer
+def _kind_of_answer(candidate: Asked) -> str:
+    body, answer = candidate.body, candidate.answer
     if WHEN.match(body) and (_LATER.search(answer) or not re.search(r"\d|century|decade", answer)):
         return "asks for a time, and the answer is none"
-    if (kin := _KIN_OF.search(body)) and re.search(rf"\b{kin[1]} of {re.escape(answer)}", asked.passage.text):
+    if (kin := _KIN_OF.search(body)) and re.search(rf"\b{kin[1]} of {re.escape(answer)}", candidate.passage.text):
         return "turns a kinship round"
     if "country" in body.split()[:3] and (_PEOPLE.search(answer) or answer in CONTINENTS):
         return "asks for a country, and the answer is none"
-    if _WINNING.match(body) and _TO_A_LOSER.search(asked.before):
+    if _WINNING.match(body) and _TO_A_LOSER.search(candidate.before):
         return "asks who won, and the answer lost"
-    if WHEN.match(body) and not _ASKS_END.search(body) and _TO_AN_END.search(asked.before):
+    if WHEN.match(body) and not _ASKS_END.search(body) and _TO_AN_END.search(candidate.before):
         return "asks for a beginning, and the answer is an end"
     return ""
 
 
-def _lives(asked: Asked) -> str:
-    body, answer, text = asked.body, asked.answer, asked.passage.text
+def _lives(candidate: Asked) -> str:
+    body, answer, text = candidate.body, candidate.answer, candidate.passage.text
     if _BORN.search(body) and WHEN.match(body):
-        since = asked.before[max(asked.before.rfind("born"), asked.before.find("(")) :]
+        since = candidate.before[max(candidate.before.rfind("born"), candidate.before.find("(")) :]
         if re.search(r"\d{4}", since):
             return "asks for a birth, and the answer is another date"
     life = _LIFE.search(text[:_OPENING])

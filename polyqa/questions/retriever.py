@@ -57,47 +57,47 @@ class QuestionRetriever(Retriever):
         """Return at most ``k`` passages for each query, best first; the score is that of equation 1 or 2."""
         require_positive(k)
         ranked = self.database.ranked(queries, ranking=self.ranking)
-        return [self._passages(self._deciding(self._usable(found), k), k) for found in ranked]
+        return [self._passages(self._deciding(self._usable(questions), k), k) for questions in ranked]
 
     def questions(self, query: str, k: int) -> list[FoundQuestion]:
         """Return the ``k`` nearest questions of those that were made from passages which the index may find."""
-        (found,) = self.database.ranked([query], ranking=self.ranking)
-        return list(islice(self._usable(found), k))
+        (questions,) = self.database.ranked([query], ranking=self.ranking)
+        return list(islice(self._usable(questions), k))
 
-    def _usable(self, found: Iterable[FoundQuestion]) -> Iterator[FoundQuestion]:
+    def _usable(self, questions: Iterable[FoundQuestion]) -> Iterator[FoundQuestion]:
         """Yield the questions that were made from passages which the index may find, with only those passages."""
-        for question in found:
+        for question in questions:
             if self.index.condition is None:
                 yield question
             elif pids := tuple(filter(self.index.may_find, question.pids)):
                 yield question.model_copy(update={"pids": pids})
 
-    def _deciding(self, found: Iterator[FoundQuestion], k: int) -> list[FoundQuestion]:
+    def _deciding(self, questions: Iterator[FoundQuestion], k: int) -> list[FoundQuestion]:
         """Return the questions that decide which are the first ``k`` passages."""
         if self.by == "count":
-            return list(islice(found, self.depth))
+            return list(islice(questions, self.depth))
         taken: list[FoundQuestion] = []
         passages: set[str] = set()
-        for question in found:
+        for question in questions:
             if len(passages) >= k and question.score < taken[-1].score:
                 break
             taken.append(question)
             passages.update(question.pids)
         return taken
 
-    def _passages(self, found: Sequence[FoundQuestion], k: int) -> list[Passage]:
-        scores = _scores(found, self.by)
+    def _passages(self, questions: Sequence[FoundQuestion], k: int) -> list[Passage]:
+        scores = _scores(questions, self.by)
         passages = {pid: self.index.passage(pid) for pid in scores}
         place = {pid: self.index.position(passage) or 0 for pid, passage in passages.items()}
         order = sorted(scores, key=lambda pid: (-scores[pid][0], -scores[pid][1], place[pid]))
         return [passages[pid].with_score(scores[pid][0]) for pid in order[:k]]
 
 
-def _scores(found: Sequence[FoundQuestion], by: By) -> dict[str, tuple[float, float]]:
+def _scores(questions: Sequence[FoundQuestion], by: By) -> dict[str, tuple[float, float]]:
     """Return, for each passage of the questions, its score and what decides between equals."""
     best: dict[str, float] = {}
     count: Counter[str] = Counter()
-    for question in found:
+    for question in questions:
         for pid in dict.fromkeys(question.pids):
             best[pid] = max(best.get(pid, question.score), question.score)
             count[pid] += 1

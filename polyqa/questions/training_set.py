@@ -127,10 +127,10 @@ def training_questions(
     readings = builder.good(generated)
     if trust is not None:
         builder.doubt(readings, trust, trusted)
-    rest = builder.group_by_name(readings, asked)
-    rest = builder.group_by_words(builder.trusted(rest))
-    rest = builder.group_by_time(rest)
-    return builder.finished(rest, seed)
+    remaining = builder.group_by_name(readings, asked)
+    remaining = builder.group_by_words(builder.trusted(remaining))
+    remaining = builder.group_by_time(remaining)
+    return builder.finished(remaining, seed)
 
 
 class _Builder:
@@ -187,43 +187,46 @@ class _Builder:
     def doubt(self, readings: Sequence[Reading], trust: Trust, trusted: float) -> None:
         """Note which questions are not trusted; the best are, so that there are some to train with."""
         values = self._judged(readings, trust)
-        least = min([trusted, *sorted(values, reverse=True)[:_FEW][-1:]])
-        self._doubtful = {one for one, value in zip(readings, values, strict=True) if value < least}
+        threshold = min([trusted, *sorted(values, reverse=True)[:_FEW][-1:]])
+        self._doubtful = {reading for reading, value in zip(readings, values, strict=True) if value < threshold}
 
     def _judged(self, readings: Sequence[Reading], trust: Trust) -> Sequence[float]:
-        return trust([(one.question, one.short_answers[0], self._passage(one)) for one in readings])
+        return trust([(reading.question, reading.short_answers[0], self._passage(reading)) for reading in readings])
 
     def trusted(self, readings: Sequence[Reading]) -> list[Reading]:
         """Return the questions that are trusted; drop the others."""
         self._drop("the model that asked it does not trust it", *(one for one in readings if one in self._doubtful))
         return [one for one in readings if one not in self._doubtful]
 
-    def group_by_name(self, readings: Sequence[Reading], asked: Sequence[AskedOfNamesakes] = ()) -> list[Reading]:
+    def group_by_name(
+        self, readings: Sequence[Reading], namesake_questions: Sequence[AskedOfNamesakes] = ()
+    ) -> list[Reading]:
         """Make ambiguous questions of passages that share a name; return the questions that are left."""
         families: dict[str, list[tuple[str, Reading]]] = {}
-        for one in asked:
-            families.setdefault(one.base, []).extend((one.question, reading) for reading in self._readings_of(one))
-        left: list[Reading] = []
+        for question in namesake_questions:
+            members = families.setdefault(question.base, [])
+            members.extend((question.question, reading) for reading in self._readings_of(question))
+        remaining: list[Reading] = []
         for reading in readings:
-            if (named := self._named(reading)) is None:
-                left.append(reading)
+            if (member := self._named(reading)) is None:
+                remaining.append(reading)
             else:
-                families.setdefault(self._bases[reading.pid or ""], []).append(named)
+                families.setdefault(self._bases[reading.pid or ""], []).append(member)
         for base, members in families.items():
             for cluster in _clusters(members, self._encoder):
                 same = Counter(normalize_answer(short) for short, _ in cluster)
                 # What the model asked of two namesakes is no slip.
-                kept = {
-                    one: short
-                    for short, one in cluster
-                    if one not in self._doubtful or same[normalize_answer(short)] > 1
+                usable = {
+                    reading: short
+                    for short, reading in cluster
+                    if reading not in self._doubtful or same[normalize_answer(short)] > 1
                 }
-                text = min(kept.values(), key=len, default="")
-                about = self._of_distinct_titles(list(kept))
+                text = min(usable.values(), key=len, default="")
+                about = self._of_distinct_titles(list(usable))
                 about += self._read_further(text, about, base)
                 if not self._add_ambiguous(text, about, "subject", base):
-                    left += [one for _, one in cluster]
-        return left
+                    remaining += [reading for _, reading in cluster]
+        return remaining
 
     def _named(self, reading: Reading) -> tuple[str, Reading] | None:
         """Return a question with the shared name in place of its title, and the reading that has the title.
@@ -246,11 +249,12 @@ class _Builder:
             reading = explicit
         return short, reading
 
-    def _readings_of(self, asked: AskedOfNamesakes) -> Iterator[Reading]:
+    def _readings_of(self, question: AskedOfNamesakes) -> Iterator[Reading]:
         """Yield the readings of a question that a language model asked of namesakes, if nothing is wrong with them."""
-        for answer, pid in asked.answers:
+        for answer, pid in question.answers:
             passage = self._corpus[pid]
-            reading = Reading(with_title(asked.question, passage.title, asked.base) or asked.question, (answer,), pid)
+            text = with_title(question.question, passage.title, question.base) or question.question
+            reading = Reading(text, (answer,), pid)
             if why := fault(reading.question, answer, passage):
                 self._drop(why, reading)
             else:
@@ -261,17 +265,18 @@ class _Builder:
         members = self._members[base]
         if self._trust_read is None or not readings or not 1 < len(members) <= _MOST_READ:
             return []
-        known = {self._passage(reading).title for reading in readings}
-        asked = [(with_title(text, passage.title, base), passage) for passage in members if passage.title not in known]
-        pairs = [(question, passage) for question, passage in asked if question is not None]
+        covered_titles = {self._passage(reading).title for reading in readings}
+        unread = [passage for passage in members if passage.title not in covered_titles]
+        questions = [(with_title(text, passage.title, base), passage) for passage in unread]
+        pairs = [(question, passage) for question, passage in questions if question is not None]
         read = self._reader.read([(question, passage.text) for question, passage in pairs])
-        found = [
+        candidates = [
             Reading(question, (answer,), passage.pid)
-            for (question, passage), one in zip(pairs, read, strict=True)
-            if (answer := one.answer(self._reader.null_threshold)) and not fault(question, answer, passage)
+            for (question, passage), prediction in zip(pairs, read, strict=True)
+            if (answer := prediction.answer(self._reader.null_threshold)) and not fault(question, answer, passage)
         ]
-        values = self._judged(found, self._trust_read)
-        return [one for one, value in zip(found, values, strict=True) if value >= TRUSTED]
+        values = self._judged(candidates, self._trust_read)
+        return [reading for reading, value in zip(candidates, values, strict=True) if value >= TRUSTED]
 
     def _of_distinct_titles(self, readings: Sequence[Reading]) -> list[Reading]:
         """Return the first question about each thing, and of those that read the same the first."""
@@ -284,52 +289,52 @@ class _Builder:
         groups: dict[tuple[str, str], list[Reading]] = {}
         for one in readings:
             groups.setdefault((normalize_answer(one.question), self._bases[one.pid or ""]), []).append(one)
-        left = []
+        remaining = []
         for (_, base), group in groups.items():
-            named = [replace(one, question=with_document(one.question, self._passage(one).title)) for one in group]
-            about = self._of_distinct_titles(named)
+            explicit = [replace(one, question=with_document(one.question, self._passage(one).title)) for one in group]
+            about = self._of_distinct_titles(explicit)
             if not self._add_ambiguous(group[0].question, about, "subject", base):
-                left += group
-        return left
+                remaining += group
+        return remaining
 
     def group_by_time(self, readings: Sequence[Reading]) -> list[Reading]:
         """Make ambiguous questions of those that differ in a time; return the questions that are left."""
         groups: dict[str, dict[str, tuple[str, Reading]]] = {}
         for reading in readings:
-            if found := without_time(reading.question):
-                text, cut = found
+            if parts := without_time(reading.question):
+                text, cut = parts
                 groups.setdefault(normalize_answer(text), {}).setdefault(normalize_answer(cut), (text, reading))
-        left = list(readings)
+        remaining = list(readings)
         for group in groups.values():
             text, alike = next(iter(group.values()))[0], [reading for _, reading in group.values()]
             if len(alike) > 1 and self._add_ambiguous(text, alike, "time", ""):
-                left = [reading for reading in left if reading not in alike]
-        return left
+                remaining = [reading for reading in remaining if reading not in alike]
+        return remaining
 
     def _add_ambiguous(self, text: str, readings: list[Reading], kind: str, base: str) -> bool:
         """Make an ambiguous question of its readings, if they have two answers that the reader confirms."""
         confirmed = _confirmed(readings, self._corpus, self._reader)
         if len({normalize_answer(reading.short_answers[0]) for reading in confirmed}) < 2:
             return False
-        asked = normalize_answer(text)
-        if asked in self._ambiguous or any(_same_readings(confirmed, one.readings) for one in self._ambiguous.values()):
+        key = normalize_answer(text)
+        if key in self._ambiguous or any(_same_readings(confirmed, one.readings) for one in self._ambiguous.values()):
             self._drop("asks what another ambiguous question asks", *readings)
             return True
         self._drop(_UNCONFIRMED, *(reading for reading in readings if reading not in confirmed))
         titles = ", ".join(dict.fromkeys(self._passage(reading).title for reading in confirmed))
         reason = f"“{base}” may stand for {titles}." if kind == "subject" else "It does not say for which time."
-        self._ambiguous[asked] = self._question(text, confirmed, kind, reason)
+        self._ambiguous[key] = self._question(text, confirmed, kind, reason)
         return True
 
     def finished(self, plain: Sequence[Reading], seed: int) -> TrainingSet:
         """Return all questions; the plain ones are drawn if there are too many."""
         ambiguous = list(self._ambiguous.values())
         singles = self._plain(plain)
-        most = max(_PLAIN, int(len(ambiguous) * _PLAIN_PER_AMBIGUOUS))
-        drawn = set(random.Random(seed).sample(range(len(singles)), min(most, len(singles))))
-        spare = [one.readings[0] for at, one in enumerate(singles) if at not in drawn]
+        limit = max(_PLAIN, int(len(ambiguous) * _PLAIN_PER_AMBIGUOUS))
+        drawn = set(random.Random(seed).sample(range(len(singles)), min(limit, len(singles))))
+        spare = [question.readings[0] for at, question in enumerate(singles) if at not in drawn]
         self._drop("there are plain questions enough", *spare)
-        questions = (*ambiguous, *(one for at, one in enumerate(singles) if at in drawn))
+        questions = (*ambiguous, *(question for at, question in enumerate(singles) if at in drawn))
         families = {
             base: tuple(titles)
             for base, members in self._members.items()
@@ -340,7 +345,9 @@ class _Builder:
     def _plain(self, readings: Sequence[Reading]) -> list[Question]:
         ambiguous = self._ambiguous.values()
         texts = (
-            text for asked in ambiguous for text in (asked.question, *(reading.question for reading in asked.readings))
+            text
+            for question in ambiguous
+            for text in (question.question, *(reading.question for reading in question.readings))
         )
         taken = set(map(normalize_answer, texts))
         by_text: dict[str, list[Reading]] = {}
@@ -349,16 +356,16 @@ class _Builder:
         plain = []
         for text, group in by_text.items():
             answers = [reading.short_answers[0] for reading in group]
-            whole = Reading(group[0].question, tuple(dict.fromkeys(answers)), group[0].pid)
+            merged = Reading(group[0].question, tuple(dict.fromkeys(answers)), group[0].pid)
             if text in taken:
                 self._drop("is asked already", *group)
             elif not all(agree(answer, answers[:1]) for answer in answers):
                 self._drop("has several answers, and nothing that tells them apart", *group)
-            elif not _confirmed([whole], self._corpus, self._reader):
+            elif not _confirmed([merged], self._corpus, self._reader):
                 self._drop(_UNCONFIRMED, *group)
             else:
                 reason = "The question names what it is about."
-                plain.append(self._question(whole.question, [whole], "none", reason))
+                plain.append(self._question(merged.question, [merged], "none", reason))
         return plain
 
 
@@ -381,24 +388,26 @@ def _clusters(members: Sequence[tuple[str, Reading]], encoder: Encoder) -> list[
     return [*clusters.values()]
 
 
-def _same_matter(one: str, other: str) -> bool:
+def _same_matter(question: str, other: str) -> bool:
     """Return whether two questions begin alike and share half of what they ask beside names.
 
     The encoder alone holds "When was it opened?" and "When was it closed?" to be the same.
     """
     left, right = (
-        [word for word in re.findall(r"\b[a-z]{3,}\b", text) if word not in _FUNCTION_WORDS] for text in (one, other)
+        [word for word in re.findall(r"\b[a-z]{3,}\b", text) if word not in _FUNCTION_WORDS]
+        for text in (question, other)
     )
     stems = [{word[:4] for word in words} for words in (left, right)]
     shared = len(stems[0] & stems[1])
-    return one.split()[0] == other.split()[0] and 2 * shared >= min(len(stems[0]), len(stems[1])) > 0
+    return question.split()[0] == other.split()[0] and 2 * shared >= min(len(stems[0]), len(stems[1])) > 0
 
 
-def _same_readings(some: Sequence[Reading], others: Sequence[Reading]) -> bool:
+def _same_readings(readings: Sequence[Reading], other_readings: Sequence[Reading]) -> bool:
     """Return whether two questions have the same answers from the same passages."""
-    known = {reading.pid: reading.short_answers for reading in others}
-    return len(some) == len(others) and all(
-        reading.pid in known and agree(reading.short_answers[0], known[reading.pid]) for reading in some
+    answers_by_pid = {reading.pid: reading.short_answers for reading in other_readings}
+    return len(readings) == len(other_readings) and all(
+        reading.pid in answers_by_pid and agree(reading.short_answers[0], answers_by_pid[reading.pid])
+        for reading in readings
     )
 
 
@@ -435,16 +444,16 @@ def _sentence(reading: Reading, passage: Passage) -> str:
 
     parts = sent_tokenize(" ".join(passage.text.split()))
     holding = [part for part in parts if exact_presence(reading.short_answers, part)]
-    asked = set(normalize_answer(reading.question).split())
-    text = max(holding or parts, key=lambda part: len(asked & set(normalize_answer(part).split())))
+    question_words = set(normalize_answer(reading.question).split())
+    text = max(holding or parts, key=lambda part: len(question_words & set(normalize_answer(part).split())))
     name, qualifier = split_title(passage.title, commas=True)
     last = re.escape(name.split()[-1].lower()) if name else "it"
     opening = _PRONOUN.match(text) or re.match(rf"^(?:The|This) {last}\b", text)
     if opening and name:
         return passage.title + text[opening.end() :]
-    known = set(normalize_answer(text).split())
-    named = name in text and (not qualifier or set(normalize_answer(qualifier).split()) & known)
-    return text if named or not name else f"{passage.title}: {text}"
+    sentence_words = set(normalize_answer(text).split())
+    is_named = name in text and (not qualifier or set(normalize_answer(qualifier).split()) & sentence_words)
+    return text if is_named or not name else f"{passage.title}: {text}"
 
 
 def pick_passages(passages: Sequence[Passage], limit: int, seed: int = 0) -> list[Passage]:
