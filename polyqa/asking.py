@@ -290,7 +290,7 @@ def ask(
     """
     read, loaded, name, model = _ready(question, program, index, lm, min_confidence, settings)
     with recording(model, loaded) as recorder:
-        if hasattr(loaded, "forward"):
+        if hasattr(type(loaded), "forward"):
             prediction = loaded(question=read.question)
         else:  # of a user's own, which can only be awaited
             prediction = in_shared_loop(loaded.acall(question=read.question))

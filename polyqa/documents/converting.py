@@ -361,7 +361,7 @@ def _with_listed_terms(page: bytes) -> bytes:
     b'<tr><th>Name:</th><td>Falcon</td></tr>'
     """
     page = re.sub(
-        rb"(?is)<table\b(?:(?!<table\b).)*?\browspan\b(?:(?!<table\b).)*?</table>", _tall_cells_repeated, page
+        rb"(?is)<table\b(?:(?!<table\b).)*?\browspan\b(?:(?!<table\b).)*?</table\s*>", _tall_cells_repeated, page
     )
     page = re.sub(rb"(?i)<(/?)dl\b", rb"<\1ul", page)
     page = re.sub(

@@ -303,7 +303,7 @@ def test_questions_that_fail_end_no_optimizer(tmp_path: Path) -> None:
     made = compile(Failing(), planned(search, dev=36), tmp_path / "work")
     assert made.before.failed == made.after.failed == 12
     # A program of short answers has no D-F1 to speak of: what it was compiled by is told, of every candidate alike.
-    assert [one.score for one in made.trials] == pytest.approx([2 / 3] * 4, abs=1e-3)
+    assert [one.score for one in made.trials] == pytest.approx([2 / 3] * 5, abs=1e-3)
     assert made.comparison.headline == "metric"
     assert made.comparison.metrics["metric"].b == pytest.approx(200 / 3)
 
