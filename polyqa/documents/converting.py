@@ -379,12 +379,13 @@ def _tall_cells_repeated(table: re.Match[bytes]) -> bytes:
     >>> _tall_cells_repeated(re.match(b".*", b"<tr><td rowspan=2>North<td>A</tr><tr><td>B</tr>"))
     b'<tr><td data-rows=2>North<td>A</tr><tr><td data-rows=2>North<td>B</tr>'
     """
-    result, *lines = re.split(rb"(?i)(?=<tr\b)", table[0])
+    first, *lines = re.split(rb"(?i)(?=<tr\b)", table[0])
+    result = [first]
     tall: dict[int, tuple[bytes, int]] = {}  # by column: a cell, and in how many rows it is still to stand
     for line in lines:
         cells, behind = re.split(rb"(?i)(?=</t(?:r|head|body|foot|able)\b|\Z)", line, maxsplit=1)
         begin, *own_cells = re.split(rb"(?i)(?=<t[dh]\b)", cells)
-        result += begin
+        result.append(begin)
         column = 0
         while own_cells or column in tall:
             cell, rows = tall.pop(column) if column in tall else (own_cells.pop(0), 1)
@@ -392,10 +393,10 @@ def _tall_cells_repeated(table: re.Match[bytes]) -> bytes:
             cell, rows = re.sub(rb"(?i)(?<![\w-])rowspan(?=\s*=)", b"data-rows", cell), spans.get(b"row", rows)
             if rows > 1:
                 tall[column] = cell, rows - 1
-            result += cell
+            result.append(cell)
             column += spans.get(b"col", 1)
-        result += behind
-    return result
+        result.append(behind)
+    return b"".join(result)
 
 
 def _whole(blocks: Sequence[Block], pages: Mapping[int, str]) -> list[Block]:
