@@ -34,7 +34,7 @@ from polyqa.optimizers.plan import check_measurable, check_recipe
 from polyqa.optimizers.recipes import Recipe
 from polyqa.programs.questions_judged import JUDGED, trust_in_questions
 from polyqa.programs.registry import REGISTRY, registered
-from polyqa.questions import Counts, generate_questions
+from polyqa.questions import Counts, QuestionSettings, generate_questions
 from polyqa.questions.namesakes import AskedOfNamesakes, ask_namesakes, namesakes
 from polyqa.questions.training_set import (
     TRUSTED,
@@ -63,7 +63,8 @@ QUESTIONS, DROPPED, REPORT = "questions.json", "dropped.json", "report.md"
 JOURNAL = "generated.sqlite"
 _PARTS = 3  # train, dev, held out
 _DEV = 0.25  # of the train part: what a recipe picks by
-_MOST_CALLS = 1 + 8 + 2 * 8  # per passage: detection, and for eight answers a question and two revisions
+_MOST_CALLS = 1 + 6  # of a passage: its questions, and their answers once more
+_MOST_CALLS_IN_STEPS = 1 + 8 + 2 * 8  # detection, and for eight answers a question and two revisions
 _CALLS_OF_A_PAIR = 3  # of namesakes: a question, and its answers once more
 
 
@@ -217,7 +218,7 @@ def adapt(
                 picked = passages
                 if limit_passages is not None:
                     picked = pick_passages(passages, limit_passages, budget.seed)
-                if not budget.confirm(_expected(picked)):
+                if not budget.confirm(_expected(picked, lm)):
                     return None
                 source = _made_questions(picked, models, out, budget, Path(corpus).name)
             sets = _split(source, budget.seed, None if question_set is not None else out)
@@ -301,13 +302,15 @@ class _Source:
 def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budget: Budget, name: str) -> _Source:
     """Return the questions made of some passages that training can use; write down these, and the others."""
     lm, reader = models.answering(), shared_reader(models.reader)
-    engine = getattr(lm, "engine", None)
+    trust: Trust | None = engine.trust if (engine := _embedded(lm)) else None
     threads = budget.threads or default_threads(lm)
     with bar(len(passages), "passages") as step:
         journal = out / ".work" / JOURNAL
-        generated = generate_questions(passages, lm=lm, reader=reader, journal=journal, threads=threads, step=step)
+        settings = QuestionSettings(at_once=engine is None)
+        generated = generate_questions(
+            passages, lm=lm, reader=reader, journal=journal, settings=settings, threads=threads, step=step
+        )
     asked_of_namesakes: list[AskedOfNamesakes] = []
-    trust: Trust | None = engine.trust if isinstance(engine, ExtractiveEngine) else None
     trusted = TRUSTED
     if trust is None:
         keeping = lm.copy(cache=True)  # with all others of this folder: what was asked is not asked again
@@ -342,9 +345,16 @@ def _judged(questions: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM) -> l
         return trust_in_questions(questions, lm, step=step)
 
 
-def _expected(passages: Sequence[Passage]) -> str:
+def _embedded(lm: dspy.BaseLM) -> ExtractiveEngine | None:
+    """Return the engine behind a language model, if that is the embedded one."""
+    engine = getattr(lm, "engine", None)
+    return engine if isinstance(engine, ExtractiveEngine) else None
+
+
+def _expected(passages: Sequence[Passage], lm: dspy.BaseLM) -> str:
     """Return what making questions is expected to take."""
-    calls = _MOST_CALLS * len(passages) + _CALLS_OF_A_PAIR * len(namesakes(passages))
+    most = _MOST_CALLS_IN_STEPS if _embedded(lm) else _MOST_CALLS
+    calls = most * len(passages) + _CALLS_OF_A_PAIR * len(namesakes(passages))
     return f"{counted(len(passages), 'passage')} to make questions from, at most {calls:,} calls"
 
 

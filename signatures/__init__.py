@@ -24,6 +24,7 @@ from .self_rag import DecideRetrieval as DecideRetrieval
 from .self_rag import DraftSegment as DraftSegment
 from .sixpaq import AnswerFromPassage as AnswerFromPassage
 from .sixpaq import AskOfNamesakes as AskOfNamesakes
+from .sixpaq import AskOfPassage as AskOfPassage
 from .sixpaq import DetectAnswers as DetectAnswers
 from .sixpaq import GenerateQuestion as GenerateQuestion
 from .sixpaq import ReviseQuestion as ReviseQuestion

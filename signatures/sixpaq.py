@@ -4,7 +4,7 @@ from functools import cache
 
 import dspy
 
-from polyqa.replies import Answers, Numbers, OneLine
+from polyqa.replies import Answers, Numbers, OneLine, Readings
 
 
 # First step, answer detection (section 3.1.2): what in a passage may be asked for.
@@ -70,6 +70,19 @@ class SelectQuestions(dspy.Signature):
     question: str = dspy.InputField(desc="a question that may be ambiguous")
     candidates: str = dspy.InputField(desc="numbered candidates, question | answer")
     kept: Numbers = dspy.OutputField(desc="numbers of the candidates to keep, none if none is a reading")
+
+
+# The first steps and the revision in one call, for a language model, which needs no span to ask about.
+class AskOfPassage(dspy.Signature):
+    """Write the questions that people would ask whom the passage answers, each with its answer.
+
+    Ask as a person would who has not seen the passage: one short sentence that calls its subject by the name that the
+    title or the text has for it, and means one thing without the passage. Copy the answer word for word from the
+    passage, as short as it answers the question. At most six, the most useful first; none if the passage tells nothing.
+    """
+
+    passage: str = dspy.InputField(desc="title | text")
+    questions: Readings = dspy.OutputField(desc="each question with its answer, none if there is none")
 
 
 # Not in the paper, whose questions are each of one passage: an ambiguous question is one that several answer.

@@ -28,7 +28,7 @@ from .judgements import grade_passage, verify, verify_against_root, verify_all, 
 from .long_answers import clarify, compose_answer
 from .own_questions import trust
 from .prompt import Prompt, PromptError, parse_prompt, render_reply
-from .question_making import ask_of_namesakes, detect_answers, generate_question, revise_question
+from .question_making import ask_of_namesakes, ask_of_passage, detect_answers, generate_question, revise_question
 from .readings import extract_interpretations, interpret_passage, locate_answer
 from .segments import critique_segment, decide_retrieval, draft_segment
 
@@ -84,6 +84,7 @@ TASKS: Mapping[type[dspy.Signature], Task] = {
         Task(signatures.DetectAnswers, detect_answers),
         Task(signatures.GenerateQuestion, generate_question),
         Task(signatures.ReviseQuestion, revise_question),
+        Task(signatures.AskOfPassage, ask_of_passage),
         Task(signatures.AskOfNamesakes, ask_of_namesakes),
     )
 }

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from polyqa.metrics.text import content_words, holds, split_title
 from polyqa.models import Task, Writer, Written
@@ -13,6 +14,7 @@ from .prompt import Prompt, PromptPassage
 from .titles import name_of, topic_nouns
 
 _MOST = 8
+_MOST_AT_ONCE = 6
 _MOST_TOLD = re.compile(r"\bAt most (\d+)\b")
 _NO_QUESTION = "None"
 # Mean log-probability of the writer's tokens: below it most questions are none that a person would ask.
@@ -35,13 +37,27 @@ def detect_answers(prompt: Prompt, models: Models) -> dict[str, object]:
 
     Those come first for which the writer is surest of its question.
     """
-    passage = prompt.passage
-    spans = candidate_spans(passage)
-    written = written_questions(passage, spans, models.writer)
-    surest = sorted(written, key=lambda span: -written[span].score)
+    spans = candidate_spans(prompt.passage)
+    surest = list(_surest(prompt.passage, spans, models.writer))
     number = _MOST_TOLD.search(prompt.instructions)
     most = int(number[1]) if number else _MOST
     return {"answers": [*surest, *(span for span in spans if span not in surest)][:most]}
+
+
+def _surest(passage: PromptPassage, spans: Sequence[str], writer: Writer) -> dict[str, Written]:
+    written = written_questions(passage, spans, writer)
+    return {span: written[span] for span in sorted(written, key=lambda span: -written[span].score)}
+
+
+def ask_of_passage(prompt: Prompt, models: Models) -> dict[str, object]:
+    """Fill ``questions`` with the six that the writer is surest of, each revised twice, and their spans."""
+    passage = prompt.passage
+    written = _surest(passage, candidate_spans(passage), models.writer)
+    questions = []
+    for span, one in islice(written.items(), _MOST_AT_ONCE):
+        question = _revised(_revised(one.question, span, passage), span, passage)
+        questions.append({"question": question, "answer": span})
+    return {"questions": questions}
 
 
 def generate_question(prompt: Prompt, models: Models) -> dict[str, object]:
@@ -97,8 +113,10 @@ def revise_question(prompt: Prompt, models: Models) -> dict[str, object]:
     First "it" or "the bridge" becomes the title's name; when the name stands there, its qualifier follows
     in brackets. A word that would tell the answer is not added.
     """
-    question, passage = prompt.question, prompt.passage
-    answer = prompt.inputs.get("answer", "")
+    return {"revised_question": _revised(prompt.question, prompt.inputs.get("answer", ""), prompt.passage)}
+
+
+def _revised(question: str, answer: str, passage: PromptPassage) -> str:
     name, qualifier = split_title(passage.title)
     revised = question
     if name and not holds(question, name):
@@ -112,7 +130,7 @@ def revise_question(prompt: Prompt, models: Models) -> dict[str, object]:
         place = re.search(re.escape(name), question)
         if place:
             revised = f"{question[: place.end()]} ({qualifier}){question[place.end() :]}"
-    return {"revised_question": question if answer and holds(revised, answer) else revised}
+    return question if answer and holds(revised, answer) else revised
 
 
 def ask_of_namesakes(prompt: Prompt, models: Models) -> dict[str, object]:

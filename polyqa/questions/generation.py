@@ -1,8 +1,8 @@
 """Questions from a corpus: answers are detected, questions written, verified and revised.
 
-SIXPAQ (section 3.1, 3.3.1) fine-tunes a model for each step; here each is a signature that any language
-model fills. What was made of each passage is kept in a journal, a ledger (`polyqa.base.ledger`) with a line of
-`read_passage` for each passage.
+SIXPAQ (section 3.1, 3.3.1) fine-tunes a model for each step; here each is a signature that any language model fills,
+or one call writes questions with their answers (`_at_once`). What was made of each passage is kept in a journal, a
+ledger (`polyqa.base.ledger`) with a line of `read_passage` for each passage.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from polyqa.metrics.text import holds, normalize_answer
 from polyqa.models import SpanReader
 from polyqa.replies import is_null
 from polyqa.replies.text import strip_dress
-from polyqa.signatures import GenerateQuestion, ReviseQuestion
+from polyqa.signatures import AnswerFromPassage, AskOfPassage, GenerateQuestion, ReviseQuestion
 from polyqa.signatures.sixpaq import detecting
 
 from .examples import with_examples
@@ -52,14 +52,14 @@ def generate_questions(
     passages
         With distinct ids.
     lm
-        Fills `DetectAnswers`, `GenerateQuestion` and `ReviseQuestion`.
+        Fills `DetectAnswers`, `GenerateQuestion` and `ReviseQuestion`, or `AskOfPassage` and `AnswerFromPassage`.
     reader
         Verifies.
     journal
         A file (sqlite, see `polyqa.base.ledger`) that keeps what was made of each passage as it ends; those in it are
         not read again. A passage for which the language model failed is not in it, and is tried again the next time.
     settings
-        How often a question is revised, and how many spans of a passage are asked for.
+        How often a question is revised, and how many spans of a passage are asked for, or all in one call.
     threads, step
         Passages at once; called after each passage.
     elsewhere
@@ -147,7 +147,8 @@ def read_passage(
     line: dict[str, Any] = {"pid": passage.pid, "failed": None}
     try:
         with dspy.context(lm=lm, adapter=configured_adapter()), exchanging():
-            return {**line, **_steps(passage, reader, settings)}
+            make = _at_once if settings.at_once else _steps
+            return {**line, **make(passage, reader, settings)}
     except Exception as error:  # one bad reply must not end a long generation; it is counted and tried again
         return {**line, "failed": Failure.of(error).model_dump()}
 
@@ -182,6 +183,41 @@ def _steps(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> 
         "revised": sum(question not in first for question, _ in current),
         "questions": [[question, answer] for question, answer in current],
     }
+
+
+def _at_once(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> dict[str, Any]:
+    """Make questions in one call, which costs a tenth, and asks what no short span leads to (*Why must …?*).
+
+    The reader knows an encyclopedia better than a manual: what it does not answer, the language model answers again.
+    """
+    text = passage.render()
+    asked = with_examples(AskOfPassage)(passage=text).questions
+    pairs = [(_question(pair.question), pair.answer.strip()) for pair in asked]
+    spans = set(_spans([answer for _, answer in pairs], passage))
+    usable = {
+        question: (question, answer)
+        for question, answer in reversed(pairs[: settings.spans])
+        if question and answer in spans and not holds(question, answer, normalize_answer)
+    }
+    current = [*reversed(usable.values())]
+    good = [
+        pair
+        for pair, good in zip(current, verified(current, passage.text, reader), strict=True)
+        if good or answered_again(*pair, passage)
+    ]
+    return {
+        "answers": len(pairs),
+        "generated": len(current),
+        "verified": len(good),
+        "revised": 0,
+        "questions": [[question, answer] for question, answer in good],
+    }
+
+
+def answered_again(question: str, answer: str, passage: Passage) -> bool:
+    """Return whether the language model gives an answer when it is asked the question about its passage."""
+    again = with_examples(AnswerFromPassage)(passage=passage.render(), question=question).answer
+    return not is_null(again) and agree(again, [answer])
 
 
 def verified(pairs: Sequence[tuple[str, str]], context: str, reader: SpanReader) -> list[bool]:

@@ -10,14 +10,12 @@ from polyqa.base.values import Passage
 from polyqa.base.work import Failure, work_through
 from polyqa.lm.adapter import configured_adapter
 from polyqa.lm.exchanges import exchanging
-from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import normalize_answer
-from polyqa.replies import is_null
-from polyqa.signatures import AnswerFromPassage, AskOfNamesakes
+from polyqa.signatures import AskOfNamesakes
 
 from .examples import with_examples
 from .families import base_names, with_title
-from .generation import bare_question, is_question
+from .generation import answered_again, bare_question, is_question
 
 
 @dataclass(frozen=True)
@@ -103,14 +101,8 @@ def _ask(base: str, *pair: Passage) -> AskedOfNamesakes | None:
     spans = all(answer and answer in passage.text for answer, passage in zip(answers, pair, strict=True))
     if not spans or len(set(map(normalize_answer, answers))) < len(answers):
         return None
-    if not all(_found_again(question, base, *one) for one in zip(answers, pair, strict=True)):
-        return None
+    for answer, passage in zip(answers, pair, strict=True):
+        if not answered_again(with_title(question, passage.title, base) or question, answer, passage):
+            return None
     answers_with_pids = tuple((answer, passage.pid) for answer, passage in zip(answers, pair, strict=True))
     return AskedOfNamesakes(base, question, answers_with_pids)
-
-
-def _found_again(question: str, base: str, answer: str, passage: Passage) -> bool:
-    """Return whether the model gives its answer again when it is asked about this one alone."""
-    explicit = with_title(question, passage.title, base) or question
-    new_answer = with_examples(AnswerFromPassage)(passage=passage.render(), question=explicit).answer
-    return not is_null(new_answer) and agree(new_answer, [answer])

@@ -46,6 +46,11 @@ _ASKING = re.compile(
 _NAME_OF = re.compile(
     r"^(?:What|Which) (?:is|was|are|were) (?:the )?names? (?:of|given to)\b(?: the ([a-z ]+?)(?: of| in| at|$))?"
 )
+_SAYS_WHICH = re.compile(r"\b(?:that|who|which|where)\b")
+_DATE = re.compile(r"\d|century|decade")
+_TIME = re.compile(
+    r"\d|\b(?:centur|decade|year|month|week|hour|night|morning|evening|noon|spring|summer|autumn|winter)|day"
+)
 _KIN = r"(?:daughter|son|father|mother|wife|husband|brother|sister)"
 _KIN_OF = re.compile(rf"['’]s ({_KIN})$")
 _LATER = re.compile(r"\b(?:year|month|week|day|hour)s? (?:later|earlier|after|before|ago)\b")
@@ -118,7 +123,8 @@ def _form(candidate: Asked) -> str:
     body = candidate.body
     if not _ASKING.match(body):
         return "does not begin as a question does"
-    if (match := _NAME_OF.match(body)) and not (match[1] and PERSON.fullmatch(match[1].split()[-1])):
+    match = _NAME_OF.match(body)
+    if match and not _SAYS_WHICH.search(body) and not (match[1] and PERSON.fullmatch(match[1].split()[-1])):
         return "asks for a name only"
     if _MARKS.search(body) or body.count("(") != body.count(")") or body.count('"') % 2:
         return "has marks that do not fit together"
@@ -177,7 +183,7 @@ def _tells_span(text: str, begin: str, end: str) -> bool:
 
 def _kind_of_answer(candidate: Asked) -> str:
     body, answer = candidate.body, candidate.answer
-    if WHEN.match(body) and (_LATER.search(answer) or not re.search(r"\d|century|decade", answer)):
+    if WHEN.match(body) and (_LATER.search(answer) or not (_TIME if body.startswith("When") else _DATE).search(answer)):
         return "asks for a time, and the answer is none"
     if (kin := _KIN_OF.search(body)) and re.search(rf"\b{kin[1]} of {re.escape(answer)}", candidate.passage.text):
         return "turns a kinship round"

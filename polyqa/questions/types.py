@@ -47,10 +47,14 @@ class QuestionSettings:
     spans
         How many spans of a passage are asked for at most, 1 to 32. The paper's beam of 32 leaves 13.5 of a
         passage on average (section 3.1.2).
+    at_once
+        A language model writes the questions of a passage in one call, with their answers, and answers those once
+        more that the reader does not. Not for the embedded engine.
     """
 
     revisions: Annotated[int, Field(ge=0, le=2)] = 2
     spans: Annotated[int, Field(ge=1, le=32)] = 8
+    at_once: bool = False
 
 
 class Counts(BaseModel):
@@ -101,6 +105,7 @@ class Origin(BaseModel):
     corpus: str
     revisions: int
     spans: int
+    at_once: bool = False
 
 
 class Generation(BaseModel):

@@ -10,7 +10,7 @@ from polyqa.extractive import ExtractiveEngine, embedded_lm
 from polyqa.extractive.prompt import PromptPassage
 from polyqa.extractive.question_making import written_questions
 from polyqa.models import Task, Writer
-from polyqa.signatures import DetectAnswers, GenerateQuestion, ReviseQuestion
+from polyqa.signatures import AskOfPassage, DetectAnswers, GenerateQuestion, ReviseQuestion
 from polyqa.signatures.sixpaq import detecting
 
 TOWER = (
@@ -54,6 +54,24 @@ def test_as_many_answers_as_the_prompt_asks_for_those_that_lead_to_a_question_fi
         answers = predict(passage=f"Old Pier | People saw {crowd}. It was opened in 1902.").answers
     assert len(answers) == (most or 8)
     assert answers[0] == "1902"
+
+
+def test_all_of_a_passage_is_asked_at_once_and_revised() -> None:
+    def write(task: Task) -> str:
+        questions = {
+            "30 June 1894": "When was Tower Bridge opened?",
+            "John Barry": "Who was the engineer of Tower Bridge?",
+        }
+        return questions.get(task.context[task.start : task.end], "")
+
+    engine = ExtractiveEngine(writer=ScriptedWriter(write))  # type: ignore[arg-type]
+    with dspy.context(lm=embedded_lm(engine)):
+        asked = dspy.Predict(AskOfPassage)(passage=TOWER).questions
+        assert dspy.Predict(AskOfPassage)(passage="").questions == []
+    assert {(pair.question, pair.answer) for pair in asked} == {
+        ("When was Tower Bridge (London) opened?", "30 June 1894"),
+        ("Who was the engineer of Tower Bridge (London)?", "John Barry"),
+    }
 
 
 def test_names_joined_by_and_are_one_answer() -> None:

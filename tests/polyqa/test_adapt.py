@@ -63,14 +63,11 @@ class Writer:
             text, none = ("1998", 0.03) if "year" in prompt.inputs["question"] else ("Ida Berg", 0.7)
             top = (TopLogprob(text[:2], math.log(1 - none)), TopLogprob("none", math.log(none)))
             tokens = (TokenLogprob(text[:2], math.log(1 - none), top=top),)
-        elif "answers" in prompt.output_fields:
-            text = "1998\nIda Berg"
-        elif "revised_question" in prompt.output_fields:
-            text = prompt.inputs["question"]
-        elif prompt.inputs["answer"] == "1998":
-            text = "In which year did the Kestrel mill commence its output?"
         else:
-            text = "Who designed the Kestrel mill?"
+            text = (
+                "1. In which year did the Kestrel mill commence its output? | 1998\n"
+                "2. Who designed the Kestrel mill? | Ida Berg"
+            )
         return Response(None, request.model, Message.assistant(text), "stop", Usage(), tokens or None)
 
     def close(self) -> None:

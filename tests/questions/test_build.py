@@ -187,6 +187,31 @@ def test_a_journal_goes_on_only_with_the_settings_that_it_was_begun_with(
     assert make(corpus[:1], lm=lm) == first
 
 
+def test_a_language_model_asks_all_of_a_passage_in_one_call(make: Make) -> None:
+    """The reader answers the first two, the model the third one again, and the fourth otherwise."""
+    written = (
+        "1. When was the Orava Dam built? | 1941\n2. Who built the Orava Dam? | Jan Hora\n"
+        "3. Why so tall? | The dam is\n4. Why so old? | It was built by\n"
+        "5. Who built it in 1941? | 1941\n6. How tall is it? | 50 metres"
+    )
+
+    def reply(message: str) -> str:
+        if "## question\n" not in message:
+            return fields(questions=written)
+        return fields(answer="The dam is" if "tall" in message else "None")
+
+    with scripted(reply) as (lm, server):
+        made = make([DAM], lm=lm, settings=QuestionSettings(at_once=True))
+        assert len(server.requests) == 3
+    assert [(one.question, one.answers) for one in made.questions] == [
+        ("When was the Orava Dam built?", ("1941",)),
+        ("Who built the Orava Dam?", ("Jan Hora",)),
+        ("Why so tall?", ("The dam is",)),
+    ]
+    counts = made.counts
+    assert (counts.answers, counts.generated, counts.verified, counts.revised) == (6, 4, 3, 0)
+
+
 def test_a_question_with_another_answer_is_dropped(reader: Reader) -> None:
     pairs = [("When was the dam built?", "1941"), ("When was the dam built?", "Jan Hora"), ("Who sang there?", "1941")]
     assert verified(pairs, DAM.text, reader) == [True, False, False]

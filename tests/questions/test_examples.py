@@ -9,7 +9,14 @@ from polyqa.base.values import Passage
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.questions.examples import with_examples
 from polyqa.questions.namesakes import _ask
-from polyqa.signatures import AnswerFromPassage, AskOfNamesakes, DetectAnswers, GenerateQuestion, ReviseQuestion
+from polyqa.signatures import (
+    AnswerFromPassage,
+    AskOfNamesakes,
+    AskOfPassage,
+    DetectAnswers,
+    GenerateQuestion,
+    ReviseQuestion,
+)
 from polyqa.signatures.sixpaq import detecting
 
 SIGNATURES = [AnswerFromPassage, AskOfNamesakes, DetectAnswers, GenerateQuestion, ReviseQuestion]
@@ -23,6 +30,17 @@ def test_answers_are_copied_from_the_passage_and_not_told_by_the_question(signat
         for answer in [*single, *demo.get("answers", ())]:
             assert answer in shown or answer == "None"
             assert answer == "None" or answer not in (demo.get("revised_question") or demo.get("question") or "")
+
+
+def test_answers_to_all_questions_of_a_passage_are_copied_from_it() -> None:
+    demos = with_examples(AskOfPassage).demos
+    assert {"Why", "How", "Where", "When"} <= {
+        pair["question"].split()[0] for demo in demos for pair in demo["questions"]
+    }
+    for demo in demos:
+        for pair in demo["questions"]:
+            assert pair["answer"] in demo["passage"]
+            assert pair["answer"] not in pair["question"]
 
 
 @pytest.mark.parametrize("signature", SIGNATURES)

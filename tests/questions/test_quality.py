@@ -23,6 +23,11 @@ FILM = Passage(
         "and 1960 in Cornwall, England. The actor Rex Pine, who was born in Wales, played the pilot."
     ),
 )
+HIRE = Passage(
+    pid="9",
+    title="Hire of bicycles",
+    text="The firm that rents bicycles is Velo. The fee is due on the third working day.",
+)
 BO = Passage(
     pid="4",
     title="Bo Lind",
@@ -47,6 +52,9 @@ MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 196
         ("When did Ada Lind win the Silver Harp?", "1931", ADA, ""),
         ("When was Ada Lind founded?", "15 August 2014", ADA, "asks for something else"),
         ("What was the name of Ada Lind?", "Norwegian", ADA, "asks for a name only"),
+        ("What is the name of the firm that rents bicycles?", "Velo", HIRE, ""),
+        ("When is the fee for the hire due?", "on the third working day", HIRE, ""),
+        ("In what year is the fee for the hire due?", "on the third working day", HIRE, "asks for a time"),
         ("Was Ada Lind a singer?", "singer", ADA, "does not begin as a question does"),
         ("Who was Bo Lind's father?", "Ole Lind", BO, "turns a kinship round"),
         ("Who was Bo Lind's mother?", "Ida Lind", BO, ""),

@@ -64,6 +64,7 @@ OUTPUTS: list[tuple[str, dict[str, Any]]] = [
     ("InterpretPassage", {"interpretation": "null", "short_answer": "null"}),
     ("LocateAnswer", {"short_answer": "April 1953", "source": "2", "settled": "No"}),
     ("ReviseQuestion", {"revised_question": "Who directed Titanic (1953 film)?"}),
+    ("AskOfPassage", {"questions": READINGS[1:]}),
     (
         "AskOfNamesakes",
         {"question": "Who directed Titanic?", "first_answer": "Jean Negulesco", "second_answer": "James Cameron"},
