@@ -25,7 +25,7 @@ from polyqa.evaluation.progress import bar, shows
 from polyqa.evaluation.runs import Run
 from polyqa.evaluation.statistics import Difference
 from polyqa.evaluation.verdicts import verdict
-from polyqa.extractive import ExtractiveEngine
+from polyqa.extractive import MODEL_NAME, ExtractiveEngine
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import Measure
 from polyqa.optimizers.calls import kept_calls, remove_work
@@ -302,11 +302,12 @@ class _Source:
 def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budget: Budget, name: str) -> _Source:
     """Return the questions made of some passages that training can use; write down these, and the others."""
     lm, reader = models.answering(), shared_reader(models.reader)
-    trust: Trust | None = engine.trust if (engine := _embedded(lm)) else None
+    engine = getattr(lm, "engine", None)
+    trust: Trust | None = engine.trust if isinstance(engine, ExtractiveEngine) else None
     threads = budget.threads or default_threads(lm)
     with bar(len(passages), "passages") as step:
         journal = out / ".work" / JOURNAL
-        settings = QuestionSettings(at_once=engine is None)
+        settings = QuestionSettings(at_once=lm.model != MODEL_NAME)
         generated = generate_questions(
             passages, lm=lm, reader=reader, journal=journal, settings=settings, threads=threads, step=step
         )
@@ -345,15 +346,9 @@ def _judged(questions: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM) -> l
         return trust_in_questions(questions, lm, step=step)
 
 
-def _embedded(lm: dspy.BaseLM) -> ExtractiveEngine | None:
-    """Return the engine behind a language model, if that is the embedded one."""
-    engine = getattr(lm, "engine", None)
-    return engine if isinstance(engine, ExtractiveEngine) else None
-
-
 def _expected(passages: Sequence[Passage], lm: dspy.BaseLM) -> str:
     """Return what making questions is expected to take."""
-    most = _MOST_CALLS_IN_STEPS if _embedded(lm) else _MOST_CALLS
+    most = _MOST_CALLS_IN_STEPS if lm.model == MODEL_NAME else _MOST_CALLS
     calls = most * len(passages) + _CALLS_OF_A_PAIR * len(namesakes(passages))
     return f"{counted(len(passages), 'passage')} to make questions from, at most {calls:,} calls"
 

@@ -28,7 +28,7 @@ def build_questions(
     *,
     out: str | Path | None = None,
     models: Models | str | dspy.LM = Models(),
-    settings: QuestionSettings = QuestionSettings(),
+    settings: QuestionSettings | None = None,
     threads: int | None = None,
     pids: Collection[str] | None = None,
     limit: int | None = None,
@@ -46,7 +46,8 @@ def build_questions(
     models
         What makes the questions (``lm``) and verifies them (``reader``), by name where a cluster makes them.
     settings
-        How often a question is revised, and how many spans of a passage are asked for.
+        How questions are made. If not given, a language model writes those of a passage at once, and the embedded
+        engine in steps.
     threads
         Passages at once (on Ray, in each worker): for the embedded engine 2 locally and 1 on Ray, else 8.
     ray
@@ -61,6 +62,7 @@ def build_questions(
     opened = open_index(index)
     free_place(opened, out, overwrite=overwrite)  # before anything is loaded
     lm = models.answering()
+    settings = settings or QuestionSettings(at_once=lm.model != MODEL_NAME)
     generate = partial(generate_questions, lm=lm, settings=settings)
     if ray is None:
         generate = partial(generate, reader=ready_reader(models.reader), threads=threads or default_threads(lm))

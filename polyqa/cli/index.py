@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from polyqa.colbert_index.corpus import Corpus, CorpusSource
     from polyqa.documents import Documents, Splitter
     from polyqa.questions import QuestionDatabase
+    from polyqa.questions.types import Origin
 
 index_app = typer.Typer(help="Build and manage indexes.", no_args_is_help=True)
 
@@ -285,6 +286,12 @@ def info_command(
         say(intact + (f"; {counted(len(database), 'question')}" if database is not None else ""))
 
 
+def _way_of(origin: "Origin") -> dict[str, object]:
+    if origin.at_once:
+        return {"written": "all of a passage in one call"}
+    return {"revisions": origin.revisions, "spans per passage": f"at most {origin.spans}"}
+
+
 def _facts_of(database: "QuestionDatabase") -> dict[str, object]:
     manifest = database.manifest
     return {
@@ -292,8 +299,7 @@ def _facts_of(database: "QuestionDatabase") -> dict[str, object]:
         "path": database.path,
         "made from": f"{manifest.counts.passages:,} of {counted(manifest.index_passages, 'passage')}",
         "steps": manifest.counts,
-        "revisions": manifest.origin.revisions,
-        "spans per passage": f"at most {manifest.origin.spans}",
+        **_way_of(manifest.origin),
         "language model": manifest.origin.lm,
         "reader": manifest.origin.reader,
         "encoder": f"{manifest.encoder} ({manifest.dimensions} dimensions)",

@@ -41,17 +41,18 @@ def build_command(
     reader: options.Reader = "embedded",
     threads: options.Threads = None,
     revisions: Annotated[
-        int, options.more(metavar="N", min=0, max=2, help="Number of revisions of each question.")
-    ] = 2,
+        int | None,
+        options.more(metavar="N", min=0, max=2, help="Number of revisions of each question, in steps (2)."),
+    ] = None,
     spans: Annotated[
-        int,
+        int | None,
         options.more(
             metavar="N",
             min=1,
             max=32,
-            help="The most answers per passage to make questions for (mean in the paper: 13.5).",
+            help="The most answers per passage to make questions for, in steps (8; mean in the paper: 13.5).",
         ),
-    ] = 8,
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Size of a random sample of the passages.")
     ] = None,
@@ -60,20 +61,23 @@ def build_command(
     address: options.Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a database that is there.")] = False,
 ) -> None:
-    """Make questions from the passages of an index: find answers, write questions, check and revise them.
+    """Make questions from the passages of an index, and check them.
 
-    Run the same command again to resume, and to repeat failed passages. Exit code 3 if some passages failed.
+    A language model writes all questions of a passage in one call. The embedded engine, or any model with --spans or
+    --revisions, works in steps as SIXPAQ does: find answers, write a question for each, revise it. Run the same command
+    again to resume, and to repeat failed passages. Exit code 3 if some passages failed.
     """
     from polyqa.question_building import build_questions
     from polyqa.questions import QuestionSettings
 
+    given = {name: value for name, value in (("revisions", revisions), ("spans", spans)) if value is not None}
     cluster = options.cluster(context, engine, workers, address)
     with at_work(overwrite=overwrite):
         database = build_questions(
             index,
             out=out,
             models=models.models(reader=reader),
-            settings=QuestionSettings(revisions, spans),
+            settings=QuestionSettings(**given) if given else None,
             threads=threads,
             limit=limit,
             ray=cluster,

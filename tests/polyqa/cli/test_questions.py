@@ -3,8 +3,10 @@ from pathlib import Path
 
 import pytest
 from command_line import Printed, Refused, Run
+from openai_server import serve
 
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.extractive import ExtractiveEngine
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +56,20 @@ def test_a_sample_goes_to_another_place_and_revisions_and_spans_are_set_and_told
     assert "revisions 0 spans per passage at most 14" in told
     told = " ".join(printed("index", "info", "six").split())
     assert "revisions 2 spans per passage at most 8" in told
+
+
+def test_a_language_model_asks_all_of_a_passage_at_once_and_in_steps_if_it_is_said(
+    built: Path, printed: Printed, tmp_path: Path
+) -> None:
+    for words, told, least in (((), "in one call", 1), (("--spans", "2"), "at most 2", 2)):
+        out = tmp_path / str(least)
+        with serve(ExtractiveEngine()) as server:
+            model = ("--lm", "openai/any", "--api-base", server.base)
+            printed("questions", "build", "--index", "six", "--limit", "1", "--out", out, *model, *words)
+        assert len(server.requests) >= least
+        wants = [json.dumps(request["messages"][0]) for request in server.requests]
+        assert ("Write the questions that people would ask" in wants[0]) is (least == 1)
+        assert told in " ".join(printed("index", "info", "six", "--questions", out).split())
 
 
 def test_ask_answers_from_the_questions(built: Path, printed: Printed) -> None:
