@@ -16,14 +16,15 @@ from polyqa.reports.adaptation import adaptation_report
 def page(text: str, n: int = 24) -> str:
     def run(name: str, value: float, loser: float) -> object:
         scores = [{"disambig_f1": loser if at == 0 else value} for at in range(n)]
-        given = {0: (), 1: (Interpretation(question=f"{text} {name}?", answer=name),)}
+        given = {0: (), 1: (Interpretation(question=f"{text} {name}?", answer=f"{name} blue"),)}
+        same = (Interpretation(question=text, answer="deep blue"),)
         records = [
             record(
                 f"q{at}",
-                {**s, "f1_answer": float(at > 0)},
+                s,
                 question=f"{text}?",
                 answer=f"{name} {text}",
-                interpretations=given.get(at, ()),
+                interpretations=given.get(at, same),
             )
             for at, s in enumerate(scores)
         ]
@@ -43,7 +44,7 @@ def page(text: str, n: int = 24) -> str:
         index=_Index(range(1_234)),
         train=[0] * 5,
         dev=[0] * 3,
-        held_out=[0] * 4,
+        held_out=[question(f"q{at}") for at in range(n)],
         dropped={"no reader found it": 1_200, text: 2},
     )
     return adaptation_report(adapted)  # type: ignore[arg-type]
@@ -58,15 +59,15 @@ def test_it_tells_what_changed() -> None:
     for line in (
         "# bridges (rac)",
         "Adapting helped: D-F1 20.0 → 60.0, +40.0 [+30.0, +50.0] on 24 questions.",
-        "Index bridges, 1,234 passages. Questions: 5 for training, 3 for choosing, 4 held out.",
+        "Index bridges, 1,234 passages. Questions: 5 for training, 3 for choosing, 24 held out.",
         "## Won: 23 questions, the 20 that changed most",
         "## Lost: 1 question",
         "**When did it open?** D-F1 50 → 10",
         "- before: before When did it open",
         "| no reader found it | 1,200 |",
-        "## Changed readings: 1 of 4 held-out questions",
-        "- before: When did it open before? before",
-        "- after: When did it open after? after",
+        "## Changed readings: 1 of 24 held-out questions",
+        "- before: When did it open before? before blue",
+        "- after: When did it open after? after blue",
         "## Still wrong: 1 held-out question with no right short answer",
         "| Tay Bridge | Tay Bridge (1878), When did it open |",
         "3. Ask the adapted program:",
