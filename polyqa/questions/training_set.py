@@ -34,6 +34,7 @@ Trust = Callable[[Sequence[tuple[str, str, Passage]]], Sequence[float]]
 TRUSTED = 0.62
 """How far the questions of the embedded engine are to be trusted: of those above it 78% were good and 12% wrong."""
 _FEW = 40  # that are kept in any case: with fewer nothing can be told
+_OF_ONE_TITLE = 2
 _MOST_READ = 20  # passages of one name that are read for a question of one of them
 
 
@@ -457,15 +458,22 @@ def _sentence(reading: Reading, passage: Passage) -> str:
 
 
 def pick_passages(passages: Sequence[Passage], limit: int, seed: int = 0) -> list[Passage]:
-    """Return at most ``limit`` passages, families of a shared name first, as only they make ambiguous questions."""
+    """Return at most ``limit`` passages, families of a shared name first, as only they make ambiguous questions.
+
+    Of what has one title, such as a long section, the third passage and those after it come last.
+    """
     bases = base_names(passages)
-    families: dict[str, list[str]] = {}
+    families: dict[str, dict[str, list[str]]] = {}
     for passage in passages:
-        families.setdefault(bases[passage.pid] or passage.pid, []).append(passage.pid)
+        titles = families.setdefault(bases[passage.pid] or passage.pid, {})
+        titles.setdefault(passage.title, []).append(passage.pid)
     drawn = list(families.values())
     random.Random(seed).shuffle(drawn)
-    drawn.sort(key=lambda pids: len(pids) < 2)
-    chosen = set([pid for pids in drawn for pid in pids][:limit])
+    drawn.sort(key=lambda titles: len(titles) < 2)
+    by_title = [pids for titles in drawn for pids in titles.values()]
+    first = [pid for pids in by_title for pid in pids[:_OF_ONE_TITLE]]
+    last = [pid for pids in by_title for pid in pids[_OF_ONE_TITLE:]]
+    chosen = set([*first, *last][:limit])
     return [passage for passage in passages if passage.pid in chosen]
 
 

@@ -354,6 +354,16 @@ def test_passages_that_share_a_name_are_picked_first() -> None:
     assert pick_passages(CORPUS, 99) == CORPUS
 
 
+def test_a_long_section_is_no_family_and_its_third_part_comes_last() -> None:
+    section = [Passage(pid=f"s{at}", title="Rules", text=f"Rule {at}.") for at in range(9)]
+    others = [
+        Passage(pid=f"o{at}", title=title, text="It is.") for at, title in enumerate(("Ale", "Bee", "Cow", "Dog"))
+    ]
+    for seed in range(5):
+        picked = {passage.pid for passage in pick_passages([*section, *others], 6, seed)}
+        assert picked == {"s0", "s1", "o0", "o1", "o2", "o3"}
+
+
 def plain(id: str, *pids: str) -> Question:
     return Question(id, f"What is {id}?", tuple(Reading(f"What is {id}?", ("it",), pid) for pid in pids))
 
