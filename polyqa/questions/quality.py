@@ -144,7 +144,7 @@ def _says_twice(body: str, title: str) -> bool:
 def _names(candidate: Asked) -> str:
     for word in WORD.findall(candidate.body)[1:]:
         bare = re.sub(r"['’]s$", "", word).strip(".'’-")
-        if not bare[:1].isupper() or bare in candidate.passage.title:
+        if not bare[:1].isupper() or bare == "I" or bare in candidate.passage.title:
             continue
         # A word such as "The" belongs to a name where it has its capital within a sentence.
         within = r"(?<!^)(?<![.!?] )" if bare.lower() in FUNCTION else ""
@@ -156,7 +156,7 @@ def _names(candidate: Asked) -> str:
 def _about_something(candidate: Asked) -> str:
     """Whether a question has a name, a figure or a word of the title, which *When was the station opened?* has not."""
     title_stems = stems(" ".join(content_words(candidate.passage.title)))
-    if names_and_numbers(candidate.body) or title_stems & stems(candidate.body):
+    if names_and_numbers(candidate.body) or re.search(r"\d", candidate.body) or title_stems & stems(candidate.body):
         return ""
     return _UNCLEAR
 

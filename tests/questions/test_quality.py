@@ -54,6 +54,8 @@ MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 196
         ("What was the name of Ada Lind?", "Norwegian", ADA, "asks for a name only"),
         ("What is the name of the firm that rents bicycles?", "Velo", HIRE, ""),
         ("When is the fee for the hire due?", "on the third working day", HIRE, ""),
+        ("What happens if I hire no bicycle?", "Velo", HIRE, ""),
+        ("How many seats does 21rooms have?", "90", GAME, ""),
         ("In what year is the fee for the hire due?", "on the third working day", HIRE, "asks for a time"),
         ("Was Ada Lind a singer?", "singer", ADA, "does not begin as a question does"),
         ("Who was Bo Lind's father?", "Ole Lind", BO, "turns a kinship round"),
