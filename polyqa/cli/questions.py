@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -70,7 +70,9 @@ def build_command(
     from polyqa.question_building import build_questions
     from polyqa.questions import QuestionSettings
 
-    given = {name: value for name, value in (("revisions", revisions), ("spans", spans)) if value is not None}
+    given: dict[str, Any] = {
+        name: value for name, value in (("revisions", revisions), ("spans", spans)) if value is not None
+    }
     cluster = options.cluster(context, engine, workers, address)
     with at_work(overwrite=overwrite):
         database = build_questions(
