@@ -295,8 +295,8 @@ class _Source:
     counts: Counts | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
     families: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    language: str | None = None
-    """That of the passages, where that is not English."""
+    advice: str = "Give a larger corpus, or"
+    """What to do if they are too few, beside giving questions."""
 
 
 def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budget: Budget, name: str) -> _Source:
@@ -336,9 +336,13 @@ def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budg
         write_atomically(out / file, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
     ambiguous = sum(len(question.readings) > 1 for question in usable.questions)
     described = f"{ambiguous} ambiguous questions, {len(usable.questions) - ambiguous} plain"
-    language = corpus_language([passage.text for passage in passages])
+    advice = _Source.advice
+    if language := corpus_language([passage.text for passage in passages]):
+        advice = f"The passages look {language}: {MODELS_READ} Or give"
+    elif lm.model == MODEL_NAME:
+        advice = f"{lm.model} asks little of prose: have a language model write them (--lm), give a larger corpus, or"
     full = f"generated from {name} by {lm.model}: {generated.counts}; {described}"
-    return _Source(list(usable.questions), full, name, generated.counts, usable.reasons, usable.families, language)
+    return _Source(list(usable.questions), full, name, generated.counts, usable.reasons, usable.families, advice)
 
 
 def _judged(questions: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM) -> list[float]:
@@ -359,12 +363,9 @@ def _split(source: _Source, seed: int, out: Path | None) -> Sets:
     if groups < _PARTS:
         where = "" if out is None else f" ({out / QUESTIONS}; {out / DROPPED} says why others were not used)"
         n = len(source.questions)
-        why = "Give a larger corpus, or"
-        if source.language:
-            why = f"The passages look {source.language}: {MODELS_READ} Or give"
         raise PolyqaError(
             f"There are {n} questions about {groups} separate matters{where}; to train, to pick and to report needs "
-            f"{_PARTS - groups} more. {why} questions of your own (--questions)."
+            f"{_PARTS - groups} more. {source.advice} questions of your own (--questions)."
         )
     remaining, held_out = split_questions(source.questions, seed=seed)
     if len(connected(remaining)) < _PARTS - 1:  # of few matters one may have nearly all questions

@@ -150,6 +150,14 @@ def test_a_corpus_in_which_nothing_shares_a_name(adapted: Adapt, tmp_path: Path)
     assert {question.ambiguity for question in questions} == {"none"}
 
 
+def test_prose_that_the_embedded_engine_asks_nothing_of_is_for_a_language_model(tmp_path: Path) -> None:
+    rules = ("Bring it back early, as the doors are locked.", "Ask first, then act.", "Tell us if the lock is damaged.")
+    corpus = tmp_path / "rules.tsv"
+    corpus.write_text("".join(f"{n}\t{rule}\tRule {'abc'[n]}\n" for n, rule in enumerate(rules)))
+    with pytest.raises(PolyqaError, match=r"asks little of prose: have a language model write them \(--lm\), give a"):
+        adapt(corpus, "rac", out=tmp_path / "ruled")
+
+
 def test_a_folder_of_documents_is_read_as_an_index_reads_it(tmp_path: Path, mine: str) -> None:
     folder = tmp_path / "handbook"
     folder.mkdir()
