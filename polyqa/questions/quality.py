@@ -8,6 +8,7 @@ questions are trusted (`polyqa.extractive.ExtractiveEngine.trust`).
 """
 
 import re
+from calendar import day_name, month_name
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
@@ -46,6 +47,7 @@ _ASKING = re.compile(
 _NAME_OF = re.compile(
     r"^(?:What|Which) (?:is|was|are|were) (?:the )?names? (?:of|given to)\b(?: the ([a-z ]+?)(?: of| in| at|$))?"
 )
+_CALENDAR = re.compile(rf"\b(?:{'|'.join((*day_name, *month_name[1:]))})s?\b")
 _SAYS_WHICH = re.compile(r"\b(?:that|who|which|where)\b")
 _DATE = re.compile(r"\d|century|decade")
 _TIME = re.compile(
@@ -154,9 +156,13 @@ def _names(candidate: Asked) -> str:
 
 
 def _about_something(candidate: Asked) -> str:
-    """Whether a question has a name, a figure or a word of the title, which *When was the station opened?* has not."""
+    """Whether a question has a name, a figure or a word of the title, which *When was the station opened?* has not.
+
+    A day or a month is no name: *What happens on Friday?*
+    """
+    names = _CALENDAR.sub("", candidate.body)
     title_stems = stems(" ".join(content_words(candidate.passage.title)))
-    if names_and_numbers(candidate.body) or re.search(r"\d", candidate.body) or title_stems & stems(candidate.body):
+    if names_and_numbers(names) or re.search(r"\d", names) or title_stems & stems(candidate.body):
         return ""
     return _UNCLEAR
 

@@ -28,6 +28,7 @@ HIRE = Passage(
     title="Hire of bicycles",
     text="The firm that rents bicycles is Velo. The fee is due on the third working day.",
 )
+MEETING = Passage(pid="10", title="Meetings", text="We travel on Sunday, and home on Friday.")
 BO = Passage(
     pid="4",
     title="Bo Lind",
@@ -55,6 +56,8 @@ MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 196
         ("What is the name of the firm that rents bicycles?", "Velo", HIRE, ""),
         ("When is the fee for the hire due?", "on the third working day", HIRE, ""),
         ("What happens if I hire no bicycle?", "Velo", HIRE, ""),
+        ("What happens on Friday?", "home", MEETING, "does not say clearly whom or what it is about"),
+        ("What happens at meetings on Friday?", "home", MEETING, ""),
         ("How many seats does 21rooms have?", "90", GAME, ""),
         ("In what year is the fee for the hire due?", "on the third working day", HIRE, "asks for a time"),
         ("Was Ada Lind a singer?", "singer", ADA, "does not begin as a question does"),
