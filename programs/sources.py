@@ -14,7 +14,7 @@ from polyqa.extractive.answer_kinds import YEAR, answer_kind, fits_kind, names_a
 from polyqa.extractive.answers import whole_answer
 from polyqa.extractive.evidence import says_something
 from polyqa.extractive.planted import as_evidence
-from polyqa.extractive.titles import are_namesakes
+from polyqa.extractive.titles import are_namesakes, told_apart
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import content_words, holds, normalize_words, sentences, split_title, words
 from polyqa.models import SpanReader
@@ -219,7 +219,8 @@ def _namesakes(question: str, one: Passage, other: Passage) -> bool:
     """Return whether two titles are those of namesakes: "Perth" and "Perth, Ontario", "Heron 1" and "Heron 2".
 
     So are reports of two years, and "Heron 1" and "Heron Mini" for a question about the Heron, if each text names its
-    title: those of two documents about one thing, "Heron brochure" and "Heron manual", seldom stand in their texts.
+    title: those of two documents about one thing, "Heron brochure" and "Heron manual", seldom stand in their texts. And
+    so are sections of one name, "Oslo › Lunch" and "Lisbon › Lunch", unless both name the thing that is asked about.
     """
     titles = (split_title(passage.title, commas=True) for passage in (one, other))
     (name, qualifier), (other_name, other_qualifier) = titles
@@ -228,6 +229,9 @@ def _namesakes(question: str, one: Passage, other: Passage) -> bool:
     if one.title and _FIGURES.sub("", one.title) == _FIGURES.sub("", other.title):
         # "Document 1" and "Document 2" are about anything.
         return bool(YEAR.search(one.title)) or not {*content_words(one.title)}.isdisjoint(content_words(question))
+    (section, place), (other_section, other_place) = (told_apart(passage.title) for passage in (one, other))
+    if section == other_section and place != other_place:
+        return not _name_what_is_asked(question, one, other)
     named_in_texts = all(holds(passage.text, split_title(passage.title)[0]) for passage in (one, other))
     return named_in_texts and are_namesakes(question, one.title, other.title)
 
@@ -235,9 +239,13 @@ def _namesakes(question: str, one: Passage, other: Passage) -> bool:
 def _same_thing(question: str, one: Passage, other: Passage, known_words: frozenset[str]) -> bool:
     few, many = sorted((_names(one) - known_words, _names(other) - known_words), key=len)
     if not few:  # nothing tells them apart if both name what is asked about
-        names = names_and_figures(question)
-        return bool(names) and all(names <= set(content_words(passage.render())) for passage in (one, other))
+        return _name_what_is_asked(question, one, other)
     return len(few & many) >= _SAME.get(answer_kind(question), _SAME_OTHERWISE) * len(few)
+
+
+def _name_what_is_asked(question: str, *passages: Passage) -> bool:
+    names = names_and_figures(question)
+    return bool(names) and all(names <= {*content_words(passage.render())} for passage in passages)
 
 
 def _same_statement(question: str, one: _Claim, other: _Claim) -> bool:

@@ -140,10 +140,10 @@ def are_namesakes(question: str, one: str, other: str) -> bool:
 def told_apart(title: str) -> tuple[str, str]:
     """Return the name in a title and what tells it from namesakes: its qualifier, or where the section stands.
 
-    >>> told_apart("Old Wing › Blue Room"), told_apart("Contract (Acme) › Fees")
-    (('Blue Room', 'Old Wing'), ('Contract › Fees', 'Acme'))
+    >>> told_apart("Old Wing › Blue Room"), told_apart("Contract (Acme) › Fees"), told_apart("Inn > Oslo > Lunch")
+    (('Blue Room', 'Old Wing'), ('Contract › Fees', 'Acme'), ('Lunch', 'Inn › Oslo'))
     """
-    name, qualifier = split_title(title)
+    name, qualifier = split_title(title.replace(" > ", SECTION))  # as the breadcrumbs of a wiki's export
     if qualifier or SECTION not in name:
         return name, qualifier
     place, _, section = name.rpartition(SECTION)

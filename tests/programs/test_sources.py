@@ -214,3 +214,23 @@ def test_of_a_series_each_has_its_own_answer(one: Passage, other: Passage, disag
     asked = "When was Heron released?"
     (sources,) = compare_sources(asked, [reading("2011", "2011", asked)], [one, other], Spans("2011", "2015"))
     assert bool(sources.otherwise) is disagree
+
+
+@pytest.mark.parametrize(
+    ("asked", "section", "disagree"),
+    [
+        ("When was the office opened?", "{} › History", False),
+        ("When was the office opened?", "Handbook > {} > History", False),
+        ("When was the Oslo office opened?", "{} › History", False),
+        ("When was the office of Acme opened?", "{} › History", True),  # as of "Guide" and "Brochure"
+        ("When was the office opened?", "History › {}", True),
+    ],
+)
+def test_sections_of_one_name_are_about_two_things(asked: str, section: str, disagree: bool) -> None:
+    text = "The office of Acme was opened in {} in the old mill beside the Swan Bridge."
+    passages = [
+        Passage(pid=year, title=section.format(site), text=text.format(year))
+        for site, year in (("Oslo", "2011"), ("Lisbon", "2018"))
+    ]
+    (sources,) = compare_sources(asked, [reading("2011", "2011", asked)], passages, Spans("2011", "2018"))
+    assert bool(sources.otherwise) is disagree
