@@ -3,7 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, groupby, zip_longest
+from operator import itemgetter
 from typing import Literal
 
 from polyqa.base.values import MetadataValue
@@ -67,6 +68,7 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
     The first row names them; or the first one that is as wide as the table, if titles of the table stand above it. A
     row that says something itself names none: a term with its meaning. Where the names come again, a second table
     begins: the rows of each end with the line above its names. Sentences in cells, but for the first, stay sentences.
+    Names that stand above several others go before these.
 
     >>> rows_text([["Birds", ""], ["Bird", "Prey"], ["Hawk", "hare"], ["Owl", ""]])
     'Birds.\nBird: Hawk; Prey: hare.\nBird: Owl.'
@@ -76,6 +78,8 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
     'Duty: Code; Junior: You write some code. Senior: You review the code of others.'
     >>> rows_text([["2021", ""], ["Zone", "Sales"], ["North", "7"], ["2022", ""], ["Zone", "Sales"], ["North", "9"]])
     '2021.\nZone: North; Sales: 7; 2021.\n2022.\nZone: North; Sales: 9; 2022.'
+    >>> rows_text([["Zone", "2023", "2023"], ["Zone", "Sales", "Costs"], ["North", "7", "5"]])
+    'Zone: North; 2023 Sales: 7; 2023 Costs: 5.'
     """
     rows = [[" ".join(cell.split()).removesuffix(" 00:00:00") for cell in row] for row in rows]
     filled = [sum(map(bool, row)) for row in rows]
@@ -86,6 +90,10 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
     if len(rows) < head + 2 or _says_something(rows[head]):
         head = -1
     rows = [[cell.removesuffix(":") for cell in row] for row in rows]
+    if head > 0 and filled[head - 1] > 1 and _names_below(rows[head - 1], rows[head]):
+        head -= 1
+    while 0 <= head < len(rows) - 2 and (below := _names_below(rows[head], rows[head + 1])):
+        rows[head : head + 2], filled[head : head + 2] = [below], filled[head + 1 : head + 2]
     names = [*(rows[head] if head >= 0 else []), *[""] * max(map(len, rows), default=0)]
     heads = [at for at, row in enumerate(rows) if at >= head >= 0 and row == rows[head]]
     lines, above = [], ""
@@ -98,6 +106,33 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
             line = _line(names if at > head else [], row)
             lines.append(f"{line}; {above}" if line and above else line)
     return "\n".join(f"{line.rstrip('.')}." for line in lines if line)
+
+
+def _names_below(above: Sequence[str], row: Sequence[str]) -> list[str]:
+    """Return the names of columns in two rows as one, if the upper ones stand above several; else nothing.
+
+    They do if each stands again, or nothing, to its right, above names that differ and are no figures unless they come
+    again below another one. The other columns have one name in both rows, or in one of them.
+
+    >>> _names_below(["", "2023", "", "2024", ""], ["Zone", "1", "2", "1", "2"])
+    ['Zone', '2023 1', '2023 2', '2024 1', '2024 2']
+    >>> _names_below(["Name", "Phone", "Phone"], ["Ann", "Work", "Home"])
+    []
+    """
+    filled: list[str] = []
+    for name in above:
+        filled.append(name or "".join(filled[-1:]))
+    columns = list(zip(filled, row, strict=False))
+    groups = [[lower for _, lower in group] for _, group in groupby(columns, key=itemgetter(0))]
+    wide = [group for group in groups if len(group) > 1]
+    alone = [column for column in columns if filled.count(column[0]) == 1]
+    names = list(chain.from_iterable(wide))
+    are_names = len({*names}) < len(names) or not any(name[:1].isdigit() for name in names)
+    told_apart = all(all(group) and len({*group}) == len(group) for group in wide)
+    in_one_row = all(name == lower or "" in (name, lower) for name, lower in alone)
+    if not (len(groups) > 1 and wide and are_names and told_apart and in_one_row):
+        return []
+    return [upper if upper == lower else f"{upper} {lower}".strip() for upper, lower in columns]
 
 
 def _says_something(row: Sequence[str]) -> bool:

@@ -52,7 +52,8 @@ _LINES = (".jsonl", ".ndjson")
 _BOLD = (".docx", ".rtf")  # in which lines in bold type may be headings
 _TEXTS = (".md", ".markdown", ".rst", ".txt", ".text")
 _TRANSCRIPTS = (".vtt", ".srt")
-_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_ARCHIVES = (".docx", ".pptx", ".odt", ".epub")
+_MARKUP = (".xml", ".xhtml", ".html", ".htm")
 _WORDS = re.compile(rb"(<[wm]:t(?:\s[^<>]*)?>)([^<]*&[^<]*)")
 _AND = "\ufdd1"  # which is no character
 _SPACE = b'<w:t xml:space="preserve"> </w:t>'
@@ -62,8 +63,20 @@ _CHARSET = re.compile(rb"<meta\b[^>]{0,200}?\bcharset\s*=\s*[\"']?([\w-]+)", re.
 _ESCAPED = re.compile(rb"<title\b[^<]*|<[^<>]*>|(&(?:lt|#0*60|#x0*3c);)", re.IGNORECASE)
 """Finds signs that a web page shows, or passes over tags and the title, which kreuzberg reads rightly."""
 _MARKED_UP = re.compile(r"</[a-z]\w*>|<br ?/?>", re.IGNORECASE)
-_SPAN = re.compile(rb"(?i)(?<![\w-])(row|col)span\s*=\s*[\"']?\s*(\d+)")
-"""Of a cell of a web page, over rows or columns."""
+_TABLE = re.compile(rb"(?is)<(table(?::table)?|a:tbl)(?=[\s>])(?:(?!<\1[\s>]).)*?</\1\s*>")
+"""Of HTML, ODT or PPTX, and so the four below."""
+_ROW = re.compile(rb"(?i)(?=<(?:tr|a:tr|table:table-row)[\s>])")
+_ROW_END = re.compile(rb"(?i)(?=</(?:t(?:r|head|body|foot|able)|a:tr|table:table-row)\s*>|\Z)")
+_CELL = re.compile(rb"(?i)(?=<(?:t[dh]|a:tc|table:table-cell)[\s/>])")
+_SPAN = re.compile(
+    rb"(?i)(?<![\w:-])(?:table:number-)?(row|col|grid)(?:umn)?s?-?span(?:ned)?\s*=\s*[\"']?\s*(\d+)[\"']?"
+)
+_COVERED = re.compile(
+    rb"(?s)<table:covered-table-cell\b[^>]*(?:/>|>.*?</table:covered-table-cell>)"
+    rb"|<a:tc\b[^>]*\b[hv]Merge=\"(?:1|true)\"[^>]*(?:/>|>.*?</a:tc>)"
+)
+"""A cell in whose place another one stands that is wider or higher."""
+_WIDEST = 1000  # columns, and rows: as browsers have it
 _CENTRAL = ("Polish", "Czech", "Hungarian", "Romanian")
 _AS_BROWSERS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252")
 """Encodings that browsers read as another one (WHATWG, Encoding)."""
@@ -107,11 +120,11 @@ def convert(path: Path) -> Iterator[Document]:
         yield from _mails([path.read_bytes()], archived=False)
     elif suffix in (".csv", ".tsv"):
         rows = [*cells_of(decoded(path.read_bytes()))]  # with a lone quote (5" pump), kreuzberg makes a single row
-        yield _table(path, rows, line=2)
+        yield _table(path, rows, 1)
     elif suffix in _LINES:
-        yield _table(path, record_rows(decoded(path.read_bytes()), by_line=True), line=1)
+        yield _table(path, record_rows(decoded(path.read_bytes()), by_line=True), 0)  # no line names the columns
     elif suffix == ".json" and (rows := record_rows(decoded(path.read_bytes()), by_line=False)):
-        yield _table(path, rows, line=None)
+        yield _table(path, rows, None)
     elif suffix == ".xlsx":
         yield _workbook(path)
     elif suffix == ".ipynb":
@@ -167,11 +180,10 @@ def _text_document(text: str, suffix: str) -> Document:
     return Document(cleaning.inline(_literal(str(metadata.pop("title", "")))), blocks, metadata)
 
 
-def _table(path: Path, rows: Sequence[Sequence[str]], *, line: int | None) -> Document:
-    """Return the rows of a table; the one behind the names of the columns stands in this line."""
+def _table(path: Path, rows: Sequence[Sequence[str]], first: int | None) -> Document:
+    """Return the rows of a table, the first of which stands in this line."""
     text = rows_text([[_literal(cell) for cell in row] for row in rows])
-    if line == 2 and text.count("\n") + 1 == len(rows):  # the first row names no columns
-        line = 1
+    line = None if first is None else first + len(rows) - len(text.split("\n"))  # below the names of the columns
     return Document(named_after(path.stem), cleaning.cleaned([Block(text, "table", line=line)]), {})
 
 
@@ -287,13 +299,15 @@ def _result(file: Path | bytes, mime_type: str | None, slides: bool) -> Any:
 
 
 def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Document:
+    from kreuzberg import detect_mime_type_from_path
+
     slides = suffix == ".pptx"
     source: Path | bytes = file
     if isinstance(file, bytes):
         less_than = cleaning.LESS_THAN.encode()
         source = _with_listed_terms(_ESCAPED.sub(lambda match: less_than if match[1] else match[0], file))
-    elif suffix == ".docx":
-        source, mime_type = _with_signs(file), _DOCX
+    elif suffix in _ARCHIVES:
+        source, mime_type = _mended(file, suffix), detect_mime_type_from_path(str(file))
     result = _result(source, mime_type, slides)
     about: Mapping[str, Any] = result.metadata
     nodes = result.document["nodes"] if result.document else []
@@ -328,8 +342,8 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
     return Document(title, blocks, _metadata(about))
 
 
-def _with_signs(path: Path) -> bytes:
-    """Return a DOCX file with other signs for those that kreuzberg drops.
+def _mended(path: Path, suffix: str) -> bytes:
+    """Return an archive with wide cells of tables repeated, and other signs for those that kreuzberg drops in DOCX.
 
     These are a space for a tab, a hyphen for one that does not break, and what XML must escape: Q&A becomes QA.
     """
@@ -337,10 +351,12 @@ def _with_signs(path: Path) -> bytes:
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(result, "w") as copy:
         for entry in archive.infolist():
             data = archive.read(entry)
-            if entry.filename.endswith(".xml"):
-                data = re.sub(rb"<w:tab\s*/>", _SPACE, data)
-                data = re.sub(rb"<w:noBreakHyphen\s*/>", b"<w:t>-</w:t>", data)
-                data = _WORDS.sub(_unescaped, data)
+            if entry.filename.endswith(_MARKUP):
+                data = _TABLE.sub(_wide_cells_repeated, data)
+                if suffix == ".docx":
+                    data = re.sub(rb"<w:tab\s*/>", _SPACE, data)
+                    data = re.sub(rb"<w:noBreakHyphen\s*/>", b"<w:t>-</w:t>", data)
+                    data = _WORDS.sub(_unescaped, data)
             copy.writestr(entry, data)
     return result.getvalue()
 
@@ -360,9 +376,7 @@ def _with_listed_terms(page: bytes) -> bytes:
     >>> _with_listed_terms(b"<tr><th>Name</th><td>Falcon</td></tr>")
     b'<tr><th>Name:</th><td>Falcon</td></tr>'
     """
-    page = re.sub(
-        rb"(?is)<table\b(?:(?!<table\b).)*?\browspan\b(?:(?!<table\b).)*?</table\s*>", _tall_cells_repeated, page
-    )
+    page = _TABLE.sub(_wide_cells_repeated, page)
     page = re.sub(rb"(?i)<(/?)dl\b", rb"<\1ul", page)
     page = re.sub(
         rb"(?is)<dt\b[^>]*>((?:(?!<dt\b).)*?)[\s:]*(?:</spa[n]>)?(?:</dt>\s*)?<dd\b[^>]*>", rb"<li>\1: ", page
@@ -373,29 +387,37 @@ def _with_listed_terms(page: bytes) -> bytes:
     return re.sub(rb"(?i)</dd\b", rb"</li", page)
 
 
-def _tall_cells_repeated(table: re.Match[bytes]) -> bytes:
-    r"""Return a table of a web page in which a cell over several rows stands in each: kreuzberg leaves it empty.
+def _wide_cells_repeated(table: re.Match[bytes]) -> bytes:
+    r"""Return a table of HTML, ODT or PPTX in which a cell over several rows or columns stands in each of them.
 
-    >>> _tall_cells_repeated(re.match(b".*", b"<tr><td rowspan=2>North<td>A</tr><tr><td>B</tr>"))
-    b'<tr><td data-rows=2>North<td>A</tr><tr><td data-rows=2>North<td>B</tr>'
+    kreuzberg leaves these empty, or takes what is to the right of them in their place. What stands alone in its row,
+    such as a title, stays as it is.
+
+    >>> _wide_cells_repeated(re.match(b".*", b"<tr><td rowspan=2>North<td>A</tr><tr><td>B</tr>"))
+    b'<tr><td >North<td>A</tr><tr><td >North<td>B</tr>'
     """
-    first, *lines = re.split(rb"(?i)(?=<tr\b)", table[0])
+    if not _SPAN.search(table[0]):
+        return table[0]
+    first, *lines = _ROW.split(_COVERED.sub(b"", table[0]))
     result = [first]
     tall: dict[int, tuple[bytes, int]] = {}  # by column: a cell, and in how many rows it is still to stand
     for line in lines:
-        cells, behind = re.split(rb"(?i)(?=</t(?:r|head|body|foot|able)\b|\Z)", line, maxsplit=1)
-        begin, *own_cells = re.split(rb"(?i)(?=<t[dh]\b)", cells)
-        result.append(begin)
-        column = 0
-        while own_cells or column in tall:
-            cell, rows = tall.pop(column) if column in tall else (own_cells.pop(0), 1)
-            spans = {kind.lower(): int(number) for kind, number in _SPAN.findall(cell.partition(b">")[0])}
-            cell, rows = re.sub(rb"(?i)(?<![\w-])rowspan(?=\s*=)", b"data-rows", cell), spans.get(b"row", rows)
-            if rows > 1:
-                tall[column] = cell, rows - 1
-            result.append(cell)
-            column += spans.get(b"col", 1)
-        result.append(behind)
+        cells, behind = _ROW_END.split(line, maxsplit=1)
+        begin, *own_cells = _CELL.split(cells)
+        if len(own_cells) == 1 and not tall:
+            result.append(line)
+            continue
+        row: list[bytes] = []
+        while own_cells or len(row) in tall:
+            (cell, rows), columns = tall.pop(len(row), (b"", 0)), 1
+            if not rows:
+                tag, end, content = own_cells.pop(0).partition(b">")
+                spans = {kind.lower(): min(int(number), _WIDEST) for kind, number in _SPAN.findall(tag)}
+                rows, columns = spans.pop(b"row", 1), max([1, *spans.values()])
+                cell = _SPAN.sub(b"", tag) + end + content
+            tall |= {column: (cell, rows - 1) for column in range(len(row), len(row) + columns) if rows > 1}
+            row += [cell] * columns
+        result += [begin, *row, behind]
     return b"".join(result)
 
 
@@ -472,6 +494,8 @@ def _rows(grid: Mapping[str, Any]) -> str:
     rows = [[""] * int(grid["cols"]) for _ in range(int(grid["rows"]))]
     for cell in grid["cells"]:
         rows[cell["row"]][cell["col"]] = _literal(cell["content"])
+    # A title that is as wide as its table of DOCX stands in each column.
+    rows = [row[:1] if len({*row}) == 1 and (len(row) > 2 or not at) else row for at, row in enumerate(rows)]
     return rows_text([row for row in rows if any(row)])
 
 

@@ -114,7 +114,7 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
             rows.append([])
         elif token.type == "table_close":
             table = rows_text(rows)
-            header = table.count("\n") + 1 < len(rows)
+            header = len(rows) - len(table.split("\n"))
             blocks.append(Block(table, "table", line=first + 1 + header, item=item))  # below the header and its rule
         elif token.type == "inline" and before.type in ("th_open", "td_open"):
             rows[-1].append(_shown(token.children or ()))

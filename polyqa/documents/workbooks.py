@@ -26,12 +26,18 @@ def read_workbook(path: Path) -> tuple[dict[str, list[list[str]]], dict[str, Any
 
 
 def _rows(sheet: Any) -> list[list[str]]:
-    """Return the rows that hold something; a cell over several of them stands in each."""
+    """Return the rows that hold something; a cell over several of them or several columns stands in each.
+
+    What stands alone in its row, such as a title, stands there once.
+    """
     rows = [[_shown(cell) for cell in cells] for cells in sheet.iter_rows()]
+    filled = [sum(map(bool, row)) for row in rows]
     for merged in sheet.merged_cells.ranges:
         top, column = merged.min_row - 1, merged.min_col - 1
-        for row in filter(any, rows[top + 1 : merged.max_row]):
-            row[column] = rows[top][column]
+        end = merged.max_col if filled[top] > 1 else merged.min_col
+        for at in range(top, merged.max_row):
+            if filled[at]:
+                rows[at][column:end] = [rows[top][column]] * (end - column)
     return [row for row in rows if any(row)]
 
 

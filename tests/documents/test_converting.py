@@ -1,8 +1,11 @@
 """Encodings of texts that name none, mails, and texts that begin with fields."""
 
 import mailbox
+import zipfile
+from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,3 +78,99 @@ def test_a_mail_that_names_no_charset_keeps_its_letters(header: bytes, encoding:
     (tmp_path / "a.eml").write_bytes(b"Subject: Hi\n" + header + b"\n" + text.encode(encoding))
     (document,) = convert(tmp_path / "a.eml")
     assert [block.text for block in document.blocks] == [text]
+
+
+GRID = [["Zone", "2023", ""], ["", "Q1", "Q2"], ["North", "1", "2"], ["", "3", "4"]]
+WIDE = ((0, 0, 1, 0), (0, 1, 0, 2), (2, 0, 3, 0))  # from which row and column to which others a cell reaches
+
+
+def docx(path: Path) -> None:
+    import docx
+
+    document = docx.Document()
+    _fill(document.add_table(4, 3).cell)
+    document.save(str(path))
+
+
+def pptx(path: Path) -> None:
+    import pptx
+
+    deck = pptx.Presentation()
+    _fill(deck.slides.add_slide(deck.slide_layouts[6]).shapes.add_table(4, 3, 0, 0, 900, 900).table.cell)
+    deck.save(str(path))
+
+
+def _fill(cell: Callable[[int, int], Any]) -> None:
+    for top, left, bottom, right in WIDE:
+        cell(top, left).merge(cell(bottom, right))
+    for row, texts in enumerate(GRID):
+        for column, text in enumerate(texts):
+            if text:
+                cell(row, column).text = text
+
+
+def xlsx(path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in GRID:
+        book.active.append([text or None for text in row])
+    for top, left, bottom, right in WIDE:
+        book.active.merge_cells(None, top + 1, left + 1, bottom + 1, right + 1)
+    book.save(path)
+
+
+def csv(path: Path) -> None:
+    path.write_text("\n".join(map(",".join, [*GRID[:3], ["North", *GRID[3][1:]]])))
+
+
+def html(path: Path) -> None:
+    path.write_text(
+        "<table><tr><th rowspan=2>Zone<th colspan=2>2023<tr><th>Q1<th>Q2"
+        "<tr><td rowspan=2>North<td>1<td>2<tr><td>3<td>4</table>"
+    )
+
+
+def odt(path: Path) -> None:
+    covered = "<table:covered-table-cell/>"
+    rows, columns = (f'table:number-{them}-spanned="2"' for them in ("rows", "columns"))
+    cells = [
+        _cell("Zone", rows) + _cell("2023", columns) + covered,
+        covered + _cell("Q1") + _cell("Q2"),
+        _cell("North", rows) + _cell("1") + _cell("2"),
+        covered + _cell("3") + _cell("4"),
+    ]
+    head, *body = (f"<table:table-row>{row}</table:table-row>" for row in cells)
+    table = f"<table:table-header-rows>{head}</table:table-header-rows>{''.join(body)}"
+    names = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "text", "table")
+    )
+    text = f"<office:body><office:text><table:table>{table}</table:table></office:text></office:body>"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        archive.writestr("content.xml", f"<office:document-content {names}>{text}</office:document-content>")
+
+
+def _cell(text: str, spans: str = "") -> str:
+    return f"<table:table-cell {spans}><text:p>{text}</text:p></table:table-cell>"
+
+
+@pytest.mark.parametrize("made", [docx, pptx, odt, xlsx, html, csv])
+def test_cells_that_are_wide_or_high_stand_in_each_column_and_row(made: Callable[[Path], None], tmp_path: Path) -> None:
+    made(path := tmp_path / f"a.{made.__name__}")
+    (table,) = (block for document in convert(path) for block in document.blocks if block.kind == "table")
+    assert table.text.split("\n") == ["Zone: North; 2023 Q1: 1; 2023 Q2: 2.", "Zone: North; 2023 Q1: 3; 2023 Q2: 4."]
+    assert table.line == (3 if made is csv else None)
+
+
+def test_a_title_as_wide_as_its_table_names_no_columns(tmp_path: Path) -> None:
+    import docx
+
+    document = docx.Document()
+    table = document.add_table(0, 2)
+    for row in (("Birds", "Birds"), ("Bird", "Prey"), ("Hawk", "hare")):
+        for cell, text in zip(table.add_row().cells, row, strict=True):
+            cell.text = text
+    document.save(str(tmp_path / "a.docx"))
+    (birds,) = convert(tmp_path / "a.docx")
+    assert [block.text for block in birds.blocks] == ["Birds.\nBird: Hawk; Prey: hare."]

@@ -321,7 +321,7 @@ def test_a_cell_over_several_rows_of_a_web_page_stands_in_each(tmp_path: Path) -
     assert [passage.text for passage in Documents(tmp_path)] == [
         "Zone: North; Class: A; Fee: 10.",
         "Zone: North; Class: B; Fee: 10.",
-        "Zone: South; Fee: 10.",
+        "Zone: South; Class: South; Fee: 10.",
     ]
 
 
