@@ -22,6 +22,8 @@ _PHRASE = re.compile(
     r"\b(?:in|at|on|for|by|from|during|as|with)\s+(?:the\s+)?(?:[A-Z][\w’'-]*|\d{4})(?:\s+(?:of\s+(?:the\s+)?)?(?:[A-Z][\w’'-]*|\d{4}))*"
 )
 
+_NAME = re.compile(r"(?<=\S )[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*")
+
 
 def phrase(question: str, chosen: Sequence[Evidence]) -> list[tuple[Evidence, str]]:
     """Return evidence with the question that it answers.
@@ -29,19 +31,31 @@ def phrase(question: str, chosen: Sequence[Evidence]) -> list[tuple[Evidence, st
     A lone reading keeps the question as it was asked. Of several each names its difference: what the title of its
     passage says is put in the place of the name in the question, or behind the question; where another reading says
     that already, a time or a place beside the answer follows. One whose title the question names in full keeps the
-    question.
+    question. In place of a title that a passage lacks is a name that its sentence alone has.
     """
     if len(chosen) < 2:
         return [(one, question) for one in chosen]
     phrased: list[tuple[Evidence, str]] = []
     taken: set[str] = set()
-    for one, settled in zip(chosen, _named(question, [one.passage.title for one in chosen]), strict=True):
-        behind = with_title(question, one.passage.title)
+    titles = [one.passage.title or _name_apart(question, one, chosen) for one in chosen]
+    for one, title, settled in zip(chosen, titles, _named(question, titles), strict=True):
+        behind = with_title(question, title)
         options = [settled or behind, behind, *(_with_detail(question, detail) for detail in _details(one, question))]
         new = next((text for text in options if normalize_words(text) not in taken), options[0])
         taken.add(normalize_words(new))
         phrased.append((one, new))
     return phrased
+
+
+def _name_apart(question: str, evidence: Evidence, chosen: Sequence[Evidence]) -> str:
+    """Return the first name in the sentence of an answer that is no part of it, and in no other's; nothing if none."""
+    sentence, *others = (_sentence(one) for one in (evidence, *chosen))
+    elsewhere = " ".join([question, evidence.answer, *(other for other in others if other != sentence)])
+    return next((name for name in _NAME.findall(sentence) if not holds(elsewhere, name)), "")
+
+
+def _sentence(evidence: Evidence) -> str:
+    return sentence_at(evidence.passage.text, evidence.span.start).text
 
 
 def _named(question: str, titles: Sequence[str]) -> list[str | None]:

@@ -67,6 +67,15 @@ def test_sections_of_one_name_are_told_apart_by_where_they_stand() -> None:
     assert f"{asked[:-1]} (Old Wing)?" not in [text for _, text in phrase(asked, found[::2])]
 
 
+def test_passages_without_titles_are_told_apart_by_names_in_their_sentences() -> None:
+    found = [
+        evidence(PromptPassage(at, "", f"The mill of {place} in Kent was opened in {year} by Ann Lee."), year)
+        for at, (place, year) in enumerate({"Old Perth": "1911", "Kiel": "1902"}.items(), 1)
+    ]
+    asked = [text for _, text in phrase("When was the mill opened?", found)]
+    assert asked == ["When was the mill opened (Old Perth)?", "When was the mill opened (Kiel)?"]
+
+
 def test_namesakes_in_one_document_are_told_apart_by_their_names() -> None:
     titles = ["Fleet › Aurora (car ferry)", "Fleet › Aurora (pilot boat)"]
     found = [evidence(PromptPassage(at, title, "She was built in 1998."), "1998") for at, title in enumerate(titles, 1)]
