@@ -36,6 +36,11 @@ _HOURS = re.compile(
     r"\b\d{1,2}(?:[:.]\d\d)?\s?(?:[ap]\.?m\b|o['’]clock)|\b\d{1,2}:\d\d\b|\b(?:noon|midnight|daily|\w+days?)\b", re.I
 )
 _FIGURES = re.compile(r"\d+(?:[./-]\d+)*")
+_KINDS = {
+    *("brochure", "docs", "documentation", "faq", "guide", "guidelines", "handbook", "intranet", "leaflet", "manual"),
+    *("minutes", "newsletter", "notes", "policies", "policy", "presentation", "report", "slides", "website", "wiki"),
+}
+"""Of documents, several of which may be about one thing."""
 _Claim = tuple[str, Passage]
 
 
@@ -220,7 +225,8 @@ def _namesakes(question: str, one: Passage, other: Passage) -> bool:
 
     So are reports of two years, and "Heron 1" and "Heron Mini" for a question about the Heron, if each text names its
     title: those of two documents about one thing, "Heron brochure" and "Heron manual", seldom stand in their texts. And
-    so are sections of one name, "Oslo › Lunch" and "Lisbon › Lunch", unless both name the thing that is asked about.
+    so are sections of one name, "Oslo › Lunch" and "Lisbon › Lunch", unless both name the thing that is asked about, or
+    stand in documents of two kinds, "Handbook › Lunch" and "Wiki › Lunch".
     """
     titles = (split_title(passage.title, commas=True) for passage in (one, other))
     (name, qualifier), (other_name, other_qualifier) = titles
@@ -231,7 +237,8 @@ def _namesakes(question: str, one: Passage, other: Passage) -> bool:
         return bool(YEAR.search(one.title)) or not {*content_words(one.title)}.isdisjoint(content_words(question))
     (section, place), (other_section, other_place) = (told_apart(passage.title) for passage in (one, other))
     if section == other_section and place != other_place:
-        return not _name_what_is_asked(question, one, other)
+        kinds = _KINDS & ({*content_words(place)} ^ {*content_words(other_place)})
+        return not kinds and not _name_what_is_asked(question, one, other)
     named_in_texts = all(holds(passage.text, split_title(passage.title)[0]) for passage in (one, other))
     return named_in_texts and are_namesakes(question, one.title, other.title)
 

@@ -224,13 +224,22 @@ def test_of_a_series_each_has_its_own_answer(one: Passage, other: Passage, disag
         ("When was the Oslo office opened?", "{} › History", False),
         ("When was the office of Acme opened?", "{} › History", True),  # as of "Guide" and "Brochure"
         ("When was the office opened?", "History › {}", True),
+        ("When was the office opened?", "Handbook {} › History", False),
     ],
 )
 def test_sections_of_one_name_are_about_two_things(asked: str, section: str, disagree: bool) -> None:
+    assert offices_disagree(asked, section.format("Oslo"), section.format("Lisbon")) is disagree
+
+
+def test_sections_of_one_name_in_documents_of_two_kinds_are_about_one_thing() -> None:
+    assert offices_disagree("When was the office opened?", "Staff handbook › History", "Acme Wiki › History")
+
+
+def offices_disagree(asked: str, *titles: str) -> bool:
     text = "The office of Acme was opened in {} in the old mill beside the Swan Bridge."
     passages = [
-        Passage(pid=year, title=section.format(site), text=text.format(year))
-        for site, year in (("Oslo", "2011"), ("Lisbon", "2018"))
+        Passage(pid=year, title=title, text=text.format(year))
+        for title, year in zip(titles, ("2011", "2018"), strict=True)
     ]
     (sources,) = compare_sources(asked, [reading("2011", "2011", asked)], passages, Spans("2011", "2018"))
-    assert bool(sources.otherwise) is disagree
+    return bool(sources.otherwise)
