@@ -80,9 +80,11 @@ def rows_text(rows: Sequence[Sequence[str]]) -> str:
     '2021.\nZone: North; Sales: 7; 2021.\n2022.\nZone: North; Sales: 9; 2022.'
     >>> rows_text([["Zone", "2023", "2023"], ["Zone", "Sales", "Costs"], ["North", "7", "5"]])
     'Zone: North; 2023 Sales: 7; 2023 Costs: 5.'
+    >>> rows_text([["All", "All", "All", "May"], ["Zone", "Sales", "Costs", "Gain"], ["North", "7", "5", "2"]])
+    'All: May.\nZone: North; Sales: 7; Costs: 5; Gain: 2.'
     """
     rows = [[" ".join(cell.split()).removesuffix(" 00:00:00") for cell in row] for row in rows]
-    filled = [sum(map(bool, row)) for row in rows]
+    filled = [sum(bool(cell) for cell, _ in groupby(row)) for row in rows]  # what is wide counts once
     half = max(filled, default=0) / 2
     head = next(
         (at for at, cells in enumerate(filled) if cells > half or (cells == half and not rows[at][0]) or not cells), 0
@@ -145,6 +147,7 @@ def _is_sentence(cell: str) -> bool:
 
 
 def _line(names: Sequence[str], row: Sequence[str]) -> str:
+    row = row if any(names) else [cell for cell, _ in groupby(row)]
     if not any(names) and len(row) == 2 and all(row):
         return f"{row[0]}{'' if row[0][-1] in '.!?' else ':'} {row[1]}"
     named_cells = zip_longest(names[: len(row)], row, fillvalue="")

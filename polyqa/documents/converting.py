@@ -357,7 +357,7 @@ def _mended(path: Path, suffix: str) -> bytes:
                     data = re.sub(rb"<w:tab\s*/>", _SPACE, data)
                     data = re.sub(rb"<w:noBreakHyphen\s*/>", b"<w:t>-</w:t>", data)
                     data = _WORDS.sub(_unescaped, data)
-            copy.writestr(entry, data)
+            copy.writestr(entry, data, zipfile.ZIP_STORED)  # pictures and films are not packed again
     return result.getvalue()
 
 
