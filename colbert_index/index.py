@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from polyqa.base.copies import Shared
 from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
-from polyqa.base.html import render, shortened
+from polyqa.base.html import shortened
 from polyqa.base.text import well_formed
 from polyqa.base.values import Passage
 from polyqa.models.loading import LOADING
@@ -354,29 +354,6 @@ class ColBERTIndex(Shared, Ranks):
         size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
         numbered = {"version": self.version, "versions": len(versions(self.path))}
         return {"name": self.name, "path": str(self.path), **numbered, "bytes": size, **self.manifest.model_dump()}
-
-    def to_markdown(self) -> str:
-        """Return what the index is, as a table in Markdown."""
-        return render("facts.md", title=self.name, facts=self._facts())
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows: what the index is."""
-        return render("facts.html", title=self.name, facts=self._facts())
-
-    def _facts(self) -> dict[str, str]:
-        info, settings = self.info(), self.settings
-        return {
-            "passages": f"{len(self):,}",
-            "token vectors": f"{self.manifest.tokens:,}, {settings.nbits} bits per dimension",
-            "checkpoint": self.manifest.checkpoint,
-            "passages, questions cut at": f"{settings.doc_maxlen}, {settings.query_maxlen} tokens",
-            "sentence encoder": self.manifest.encoder or "none",
-            "metadata": ", ".join(f"{name} ({kind})" for name, kind in self.columns.items()) or "none",
-            "size": f"{info['bytes'] / 1e6:,.1f} MB",
-            **({"shards": str(self.manifest.shards)} if self.manifest.shards > 1 else {}),
-            "fingerprint": self.fingerprint,
-            "path": str(self.path),
-        }
 
     def __getstate__(self) -> dict[str, Any]:
         return {

@@ -58,15 +58,12 @@ def markdown(text: object) -> str:
 
 
 def render(template: str, **values: object) -> str:
-    r"""Return a template filled with values, each escaped as the template's ending says.
+    """Return a template filled with values, each escaped as the template's ending says.
 
     Parameters
     ----------
     template
         A file of ``templates/``: ``.html`` or ``.md``.
-
-    >>> render("facts.md", title="<b>", facts={"a": 5})
-    '## \\<b\\>\n\n|  |  |\n|---|---|\n| a | 5 |\n'
     """
     return _environment(Path(template).suffix).get_template(template).render(values).rstrip() + "\n"
 

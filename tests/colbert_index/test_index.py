@@ -6,7 +6,6 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
-from well_formed_html import read_html
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import (
@@ -171,10 +170,3 @@ def test_eight_threads_find_what_one_finds(index: ColBERTIndex) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(search, range(8)))
     assert found == [one] * 8
-
-
-def test_an_index_shows_what_it_is(index: ColBERTIndex) -> None:
-    page = read_html(index._repr_html_())
-    for told in (index.name, f"{len(index):,}", index.fingerprint, str(index.path)):
-        assert told in page.text
-    assert f"| fingerprint | {index.fingerprint} |" in index.to_markdown()
