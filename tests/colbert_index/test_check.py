@@ -60,6 +60,7 @@ def written(write: Callable[[Any, Any], object], value: object) -> bytes:
     return stream.getvalue()
 
 
+FILES = ["passages.jsonl", *TENSORS, *JSON, *BM25]
 ENDLESS = {"descr": "<f2", "fortran_order": False, "shape": (40, 10**12)}
 
 
@@ -68,8 +69,8 @@ def rows(file: str, message: str, **changes: Change) -> list[Any]:
 
 
 FAULTS = [
-    *(row for file in ["polyqa.json", *TENSORS, *JSON, *BM25] for row in rows(file, Path(file).name, gone=gone)),
-    *rows("passages.jsonl", "is incomplete: passages.jsonl missing", gone=gone),
+    *rows("polyqa.json", "it has no polyqa.json", gone=gone),
+    *(row for file in FILES for row in rows(file, f"is incomplete: {file} missing", gone=gone)),
     *rows(
         "polyqa.json",
         "polyqa.json is corrupt or of another version",
@@ -225,15 +226,6 @@ def test_an_update_writes_the_hashes_again(copy_index: Callable[[], Path]) -> No
     assert after.keys() == before.keys()
     assert after["passages.jsonl"] != before["passages.jsonl"]
     check_index(changed.path)
-
-
-@pytest.mark.parametrize("files", ["metadata.json", "passages.jsonl", "0.codes.pt", "0.metadata.json, doclens.0.json"])
-def test_missing_files_are_noticed_on_opening(copy_folder: Callable[[], Path], files: str) -> None:
-    path = copy_folder()
-    for file in files.split(", "):
-        (path / file).unlink()
-    with pytest.raises(IndexFaultError, match=f"is incomplete: {files} missing"):
-        ColBERTIndex(path.parents[1])
 
 
 def test_no_folder_and_a_foreign_folder(tmp_path: Path) -> None:

@@ -103,17 +103,11 @@ def test_what_changes_during_the_first_sync_is_seen(tmp_path: Path, monkeypatch:
     assert "neither a folder nor a file" in str(missing.exception)
 
 
-def test_long_passages_of_a_corpus_are_split(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus.jsonl"
-    corpus.write_text(json.dumps({"id": "1", "text": "The falcon flies over the cold sea. " * 40}))
-    assert "indexed 2 passages" in run("index", "build", corpus, "--name", tmp_path / "index", "--split-long")
-
-
-def test_a_sync_splits_what_the_build_has_split(tmp_path: Path) -> None:
+def test_long_passages_of_a_corpus_are_split_and_so_they_are_by_a_sync(tmp_path: Path) -> None:
     corpus, index = tmp_path / "long.jsonl", tmp_path / "index"
     long = " ".join(f"Bird {at} of the north eats {at} doves a year." for at in range(90))
     corpus.write_text(json.dumps({"id": "1", "text": long}) + "\n")
-    run("index", "build", corpus, "--name", index, "--split-long", "--overlap", 10)
+    assert "indexed 10 passages" in run("index", "build", corpus, "--name", index, "--split-long", "--overlap", 60)
     assert "added 0 passages, removed 0" in run("index", "sync", index, corpus)
     run("index", "build", corpus, "--name", index, "--overwrite")
     assert "added 0 passages, removed 0, 1 unchanged" in run("index", "sync", index, corpus)

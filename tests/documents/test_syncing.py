@@ -13,8 +13,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, IndexSettings, build_index, check_index
 from polyqa.colbert_index import update as updating
-from polyqa.colbert_index.corpus import read_corpus
-from polyqa.documents import Documents, Splitter, split_passages, sync_index, syncing
+from polyqa.documents import Documents, sync_index, syncing
 from polyqa.documents.syncing import remember, remember_corpus
 from polyqa.documents.worker import Worker
 from polyqa.models import Encoder
@@ -272,20 +271,6 @@ def test_a_link_is_told_by_its_own_name(tmp_path: Path) -> None:
             remember_corpus(index, link, None)
     synced = sync_index(index, link)
     assert (synced.added, synced.removed) == (3, 3)
-
-
-def test_what_was_split_is_split_again(tmp_path: Path) -> None:
-    corpus = tmp_path / "long.jsonl"
-    long = " ".join(f"Bird {at} of the north eats {at} doves a year." for at in range(90))
-    corpus.write_text(json.dumps({"id": "1", "text": long}) + "\n" + json.dumps({"id": "2", "text": "Owls."}) + "\n")
-    place = tmp_path / "long-index"
-    splitter = Splitter(overlap=10)
-    index = build_index(split_passages(read_corpus(corpus), splitter), place, progress=False)
-    remember_corpus(index, corpus, splitter)
-    before = {passage.pid for passage in ColBERTIndex(place).passages}
-    assert {"1", "1#2", "2"} <= before
-    synced = sync_index(place, corpus)
-    assert (synced.added, synced.removed, synced.unchanged) == (0, 0, len(before))
 
 
 def test_passages_of_elsewhere_stay(birds: Path, built: ColBERTIndex) -> None:
