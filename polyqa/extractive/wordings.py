@@ -48,9 +48,16 @@ def phrase(question: str, chosen: Sequence[Evidence]) -> list[tuple[Evidence, st
 
 
 def _name_apart(question: str, evidence: Evidence, chosen: Sequence[Evidence]) -> str:
-    """Return the first name in the sentence of an answer that is no part of it, and in no other's; nothing if none."""
+    """Return the first name in the sentence of an answer that is no part of it, and in no other's; nothing if none.
+
+    One of the others must have half of the sentence's words, as of two offices or mills: else names tell nothing.
+    """
     sentence, *others = (_sentence(one) for one in (evidence, *chosen))
-    elsewhere = " ".join([question, evidence.answer, *(other for other in others if other != sentence)])
+    others = [other for other in others if other != sentence]
+    own_words = {*content_words(sentence)}.difference(content_words(evidence.answer))
+    if all(2 * len(own_words.intersection(content_words(other))) < len(own_words) for other in others):
+        return ""
+    elsewhere = " ".join([question, evidence.answer, *others])
     return next((name for name in _NAME.findall(sentence) if not holds(elsewhere, name)), "")
 
 
