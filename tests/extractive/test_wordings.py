@@ -74,6 +74,8 @@ def test_passages_without_titles_are_told_apart_by_names_in_their_sentences() ->
     ]
     asked = [text for _, text in phrase("When was the mill opened?", found)]
     assert asked == ["When was the mill opened (Old Perth)?", "When was the mill opened (Kiel)?"]
+    found[1] = evidence(PromptPassage(2, "", "Bread came to Rome when Piet Holm had it built in 1902."), "1902")
+    assert [text for _, text in phrase("When was the mill opened?", found)] == ["When was the mill opened?"] * 2
 
 
 def test_namesakes_in_one_document_are_told_apart_by_their_names() -> None:
