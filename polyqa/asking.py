@@ -11,7 +11,7 @@ import anyio.to_thread
 import dspy
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.event_loops import in_shared_loop
+from polyqa.base.event_loops import called
 from polyqa.base.html import shortened
 from polyqa.base.text import SURROGATE, counted, in_paragraphs
 from polyqa.base.values import Coverage, Interpretation, Passage, Sources, json_data, pop_sources, told_by
@@ -290,10 +290,7 @@ def ask(
     """
     read, loaded, name, model = _ready(question, program, index, lm, min_confidence, settings)
     with recording(model, loaded) as recorder:
-        if hasattr(type(loaded), "forward"):
-            prediction = loaded(question=read.question)
-        else:  # of a user's own, which can only be awaited
-            prediction = in_shared_loop(loaded.acall(question=read.question))
+        prediction = called(loaded, question=read.question)
     result = result_of(read, prediction, name, loaded, model, recorder, min_confidence)
     return asking_back(result) if ask_back else result
 

@@ -122,6 +122,11 @@ def in_shared_loop(job: Coroutine[Any, Any, T]) -> T:
         future.cancel()
 
 
+def called(program: Any, **inputs: Any) -> Any:
+    """Call a `dspy.Module`; one that can only be awaited is, in the loop that all threads share."""
+    return program(**inputs) if hasattr(type(program), "forward") else in_shared_loop(program.acall(**inputs))
+
+
 async def worked(function: Callable[[], T]) -> T:
     """Do some work in a thread: a search or a model's, which takes a core.
 

@@ -18,7 +18,7 @@ from polyqa.replies import parse_interpretations
 
 from .loading.fields import IDS
 from .records import Record
-from .scoring import JudgeError, Output, Scored, Scorer
+from .scoring import OF_READINGS, JudgeError, Output, Scored, Scorer
 
 _ANSWER_KEYS = ("prediction", "output", "generated_answer")
 _GOLD_KEYS = ("answer", "long_answer")
@@ -209,7 +209,7 @@ def _unscored(outputs: Iterable[Output]) -> Collection[str]:
     """Return the scores that would be 0 for a system only because it gives no readings, or no questions of them."""
     readings = [reading for output in outputs for reading in output.interpretations]
     if not readings:
-        return ("readings", "f1_answer", "answer_f1", "edit_f1")
+        return OF_READINGS
     return () if any(reading.question for reading in readings) else ("edit_f1",)
 
 

@@ -12,7 +12,7 @@ from polyqa.base.values import Interpretation, Passage, Sources
 from polyqa.base.work import Failure
 from polyqa.metrics.gold import Question
 
-from .scoring import Output
+from .scoring import OF_READINGS, Output
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,19 @@ def column_scores(records: Sequence[Record], names: Sequence[str]) -> list[NDArr
     """Return one array per name, shape (records,), NaN where a question does not have the score.
 
     A failed question is never dropped: it gets 0 in every score that the answered questions have, and
-    all its gold readings count as not recalled.
+    all its gold readings count as not recalled. So does an answer without readings where others have some; a program
+    that never gives any has no scores of them.
     """
     arrays = []
     failed = np.array([record.error is not None for record in records], dtype=np.bool_)
     for name in names:
         values = np.array([record.value(name) for record in records], dtype=np.float64)
-        if name not in _NOT_FOR_FAILED and not np.isnan(values[~failed]).all():
-            for at in np.flatnonzero(failed & np.isnan(values)).tolist():
+        answered = values[~failed]
+        if np.isnan(answered).all():
+            if name in OF_READINGS and answered.size:
+                values[:] = np.nan
+        elif name not in _NOT_FOR_FAILED:
+            for at in np.flatnonzero((failed | (name in OF_READINGS)) & np.isnan(values)).tolist():
                 values[at] = records[at].gold_readings if name in _ONE_PER_READING else 0.0
         arrays.append(values)
     return arrays

@@ -1,6 +1,6 @@
 """Runs a program over questions: every result is kept as it ends, and a run that was stopped goes on."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,7 @@ import dspy
 from pydantic import TypeAdapter
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.event_loops import called
 from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.ledger import exporting, open_ledger
 from polyqa.base.values import Passage, json_data, pop_sources, told_by
@@ -20,7 +21,7 @@ from .identity import RunIdentity
 from .progress import bar_of_records
 from .records import Record
 from .runs import LEDGER, PREDICTIONS, SETTINGS, Run, read_identity, read_records, write_summary
-from .scoring import JudgeError, Output, Scorer
+from .scoring import OF_READINGS, JudgeError, Output, Scorer
 
 Answer = Callable[[Question], Record] | Callable[[Question], Awaitable[Record]]
 """Answers and scores a question, as `answer_one` does, here or on a cluster; see `polyqa.base.work.work_through`."""
@@ -125,12 +126,14 @@ def answer_one(
     failure: Failure | None = None
     recorder = Recorder()
     output, extra = _NOTHING
+    unscored: Collection[str] = ()
     try:
         with recording(lm) as recorder:
-            prediction = program(question=question.question)
+            prediction = called(program, question=question.question)
         if metric is not None:
             metric_scores = {"metric": float(metric(question.to_example(), prediction))}
         output, extra = _output(prediction, type(program).__name__)
+        unscored = () if "interpretations" in prediction else OF_READINGS
     except Exception as error:
         failure = Failure.of(error, recorder.calls[-1].reply if recorder.calls else "")
     try:
@@ -143,7 +146,7 @@ def answer_one(
         question,
         output,
         extra=extra,
-        scores=scores | metric_scores,
+        scores={name: score for name, score in scores.items() if name not in unscored} | metric_scores,
         calls=len(recorder.calls),
         input_tokens=recorder.input_tokens,
         output_tokens=recorder.output_tokens,

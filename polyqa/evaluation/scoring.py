@@ -24,6 +24,8 @@ from polyqa.metrics.strict_exact_match import strict_exact_match, wrong_answers_
 from polyqa.models import SpanReader
 
 SUFFICIENT = 5  # VERDICT's Sufficient%: from how many distinct readings on
+OF_READINGS = frozenset({"readings", "f1_answer", "answer_f1", "edit_f1"})
+"""Scores that would be 0 for a system only because it gives no readings; it is not scored by them."""
 
 
 @dataclass(frozen=True)

@@ -233,7 +233,7 @@ def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
     """
     try:
         signature(type(program).forward).bind(program, question="")  # of an instance, DSPy warns of a direct call
-    except TypeError as error:
+    except (TypeError, AttributeError) as error:  # one that can only be awaited has no forward
         raise PolyqaError(
             f"{type(program).__name__} cannot be asked as program(question=…): {error}. Have its forward take one "
             "input, question."

@@ -67,6 +67,9 @@ ANSWERED_BY_A_CACHE = [
         # What no answered question has, nobody has.
         ([record("a"), FAILED, FAILED], {"mrecall@5": [nan] * 3}),
         ([FAILED, FAILED], {"mrecall@5": [nan] * 2}),
+        ([record("a"), record("b", {"readings": 0.0}, error=FAILURE)], {"readings": [nan] * 2}),  # of its empty answer
+        # An answer without readings, as of a program that gives some at times, has no right one.
+        ([record("a", {"readings": 2.0, "f1_answer": 1.0}), record("b")], {"readings": [2, 0], "f1_answer": [1, 0]}),
         ([record("a", {"rouge_l": 1.0}), record("b")], {"rouge_l": [1.0, nan]}),  # answered, and without the score
     ],
 )

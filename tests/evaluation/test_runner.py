@@ -149,6 +149,15 @@ def test_what_else_a_program_reports_is_kept_as_json(answer: Answer, folder: Pat
     assert read_records(folder / PREDICTIONS)[0].passages == one.passages
 
 
+def test_a_program_without_readings_is_not_scored_by_them(answer: Answer) -> None:
+    def plain(question: str) -> dspy.Prediction:
+        return dspy.Prediction(answer=only_q0(question))
+
+    values = answer(plain, questions(2)).summarized()
+    assert values["failed"].value == 50.0
+    assert values.keys() & {"disambig_f1", "readings", "f1_answer", "edit_f1"} == {"disambig_f1"}
+
+
 def test_a_program_that_says_nothing_gave_an_empty_answer(answer: Answer) -> None:
     (one,) = answer(lambda question: dspy.Prediction(answer=None, interpretations=None), questions(1)).records
     assert (one.answer, one.interpretations, one.error) == ("", (), None)

@@ -394,7 +394,11 @@ def test_settings_that_are_of_no_use_cost_no_call(
     assert not engine.seen
 
 
-def test_a_program_that_takes_no_question_costs_no_call(tmp_path: Path) -> None:
+def test_a_program_that_takes_no_question_or_can_only_be_awaited_costs_no_call(tmp_path: Path) -> None:
+    class Awaited(dspy.Module):
+        async def aforward(self, question: str) -> dspy.Prediction:
+            raise AssertionError(question)
+
     class Own(dspy.Module):
         def __init__(self) -> None:
             super().__init__()
@@ -406,6 +410,8 @@ def test_a_program_that_takes_no_question_costs_no_call(tmp_path: Path) -> None:
     engine = ScriptedEngine(reply)
     with pytest.raises(PolyqaError, match=r"Own cannot be asked as program\(question=…\): missing a required argument"):
         compile(Own(), planned("bootstrap-few-shot", lm=scripted_lm(engine)), tmp_path / "work")
+    with pytest.raises(PolyqaError, match="no attribute 'forward'. Have its forward take one input"):
+        compile(Awaited(), planned("bootstrap-few-shot", lm=scripted_lm(engine)), tmp_path / "work")
     assert not engine.seen
 
 
