@@ -120,8 +120,8 @@ class Service:
         began, outcome = time.perf_counter(), "cancelled"
         try:
             result = await self._answer(question, queue)
-            readings, calls = counted(len(result.interpretations), "reading"), counted(len(result.calls), "call")
-            outcome = f"answered, {readings}, {calls}"
+            counts = [(len(result.interpretations), "reading"), (len(result.calls), "call")]
+            outcome = ", ".join([result.standing, *(counted(count, noun) for count, noun in counts if count)])
         except WebError as error:
             outcome = error.kind
             raise

@@ -97,6 +97,7 @@ def test_every_answer_forbids_what_it_does_not_need(client: httpx.Client) -> Non
     for path in ("/", "/static/index.html", "/health", "/nowhere", "/openapi.json"):
         headers = client.get(path).headers
         assert headers["content-security-policy"] == CSP
+        assert client.head(path).headers["content-length"] == headers["content-length"]
         assert "unsafe" not in CSP
         assert headers["cache-control"] == ("no-cache" if path == "/" or "static" in path else "no-store")
         assert (headers["x-content-type-options"], headers["x-frame-options"]) == ("nosniff", "DENY")
