@@ -54,7 +54,8 @@ def kinds_of_questions(adapted: "Adapted") -> str:
     """Return in a sentence or two how many questions were ambiguous, and which names are shared."""
     total, ambiguous = len(adapted.questions), adapted.ambiguous
     readings = sum(len(question.readings) for question in ambiguous)
-    sentence = f"{len(ambiguous)} of {counted(total, 'question')} are ambiguous, with {counted(readings, 'reading')}"
+    sentence = f"{len(ambiguous)} of {counted(total, 'question')} are ambiguous"
+    sentence += f", with {counted(readings, 'reading')}" * bool(ambiguous)
     sentence += "." if 2 * len(ambiguous) >= total else ": most of what is measured is about plain questions."
     if adapted.families:
         shared = sorted(adapted.families.items(), key=lambda pair: -len(pair[1]))

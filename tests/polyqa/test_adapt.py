@@ -144,7 +144,7 @@ def test_a_corpus_in_which_nothing_shares_a_name(adapted: Adapt, tmp_path: Path)
         )
     )
     printed, _ = adapted(corpus, tmp_path / "towns")
-    assert re.search(r"^.*\b0 of \d+ questions are ambiguous", printed, re.M)
+    assert re.search(r"^.*\b0 of \d+ questions are ambiguous: most", printed, re.M)
     questions = load_questions(tmp_path / "towns" / "questions.json")
     assert len(questions) >= 5
     assert {question.ambiguity for question in questions} == {"none"}
