@@ -17,10 +17,18 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Show on standard error, if that is a terminal, that the block is at work, until it prints anything."""
+    """Show on standard error, if that is a terminal, that the block is at work, until it prints anything.
+
+    Where that is a file, progress bars are left out.
+    """
     error = sys.stderr
-    if not error.isatty() or "_POLYQA_COMPLETE" in os.environ:  # a shell that completes draws itself
+    if "_POLYQA_COMPLETE" in os.environ:  # a shell that completes draws itself
         yield
+        return
+    if not error.isatty():
+        file: Any = _WithoutBars(error)
+        with redirect_stderr(file):
+            yield
         return
     line = _Line(error)
     watched_streams: list[Any] = [_Watched(stream, line) for stream in (sys.stdout, error)]
@@ -64,16 +72,37 @@ class _Line(threading.Thread):
             self._ended.set()
 
 
-class _Watched:
+class _Through:
+    """A stream that is like another one, but for what is written."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _WithoutBars(_Through):
+    """Leaves out what is written over the line before, as progress bars of libraries are: a log keeps all of it."""
+
+    _in_bar = False
+
+    def write(self, text: str) -> int:
+        if text.startswith("\r") or (self._in_bar and text == "\n"):
+            self._in_bar = text != "\n"
+            return len(text)
+        self._in_bar = self._in_bar and not text
+        return self._stream.write(text)
+
+
+class _Watched(_Through):
     """A stream before whose first text the line goes."""
 
     def __init__(self, stream: TextIO, line: _Line) -> None:
-        self._stream, self._line = stream, line
+        super().__init__(stream)
+        self._line = line
 
     def write(self, text: str) -> int:
         if text:  # without one Click tells whether a stream takes any
             self._line.end()
         return self._stream.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 import pytest
+from tqdm.auto import tqdm
 
 from polyqa.cli.terminal import say
 from polyqa.cli.waiting import AFTER, waiting
@@ -76,6 +77,17 @@ def test_a_quick_command_shows_none(terminal: Terminal) -> None:
     with waiting_at(terminal):
         print("1.0")
     assert terminal.getvalue() == "1.0\n"
+
+
+def test_a_log_holds_no_progress_bars() -> None:
+    log = io.StringIO()
+    with redirect_stderr(log), waiting():
+        say("begun", err=True)
+        for _ in tqdm(range(3), mininterval=0):
+            pass
+        say("", err=True)
+        say("done", err=True)
+    assert log.getvalue() == "begun\n\ndone\n"
 
 
 def test_on_a_real_terminal_it_comes_before_anything_is_loaded() -> None:
