@@ -7,8 +7,6 @@ from typer.core import TyperCommand
 
 from polyqa.base.text import counted
 
-from .completion import PROGRAM_NAMES
-
 HELP, ALL = "--help", "--help-all"
 LANGUAGE_MODEL = "Language model"
 MORE, NETWORK, CLUSTER = "More", "Network", "Cluster"
@@ -39,7 +37,7 @@ class Command(TyperCommand):
             ctx.default_map = self._defaults(file_defaults)
             args = [*self._settings_without_option(file_defaults), *args]
         parsed: list[str] = super().parse_args(ctx, args)
-        if ctx.params.get("program") not in {None, *PROGRAM_NAMES}:  # a compiled program has its own
+        if _is_compiled(ctx.params.get("program")):
             for name in ("index", "passages"):
                 if getattr(ctx.get_parameter_source(name), "name", "") == "DEFAULT_MAP":
                     ctx.params[name] = None
@@ -78,3 +76,12 @@ class Command(TyperCommand):
             Console().print(
                 f" [dim]{counted(len(seldom), 'more option')}: {ctx.command_path} {ALL}[/]\n", highlight=False
             )
+
+
+def _is_compiled(program: str | None) -> bool:
+    """Return whether a command's program is a compiled one, which has its own index and settings."""
+    if program is None:
+        return False
+    from polyqa.programs.registry import REGISTRY
+
+    return program not in REGISTRY

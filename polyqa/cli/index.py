@@ -16,7 +16,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.text import counted
 
-from . import completion, options
+from . import options
 from .display import asked, console, facts, show_json
 from .help import Command
 from .terminal import say
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 index_app = typer.Typer(help="Build and manage indexes.", no_args_is_help=True)
 
 _NOT_WITH_ADD = ("checkpoint", "nbits", "doc_maxlen", "shards", "overwrite", "engine", "workers", "address")
-_Name = Annotated[str, typer.Argument(help="Name or path of the index.", autocompletion=completion.indexes)]
+_Name = Annotated[str, typer.Argument(help="Name or path of the index.")]
 
 
 @index_app.command("build", cls=Command)
@@ -232,10 +232,7 @@ def sync_command(
 @index_app.command("info", cls=Command)
 def info_command(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            help="Name or path of the index; without it all indexes are listed.", autocompletion=completion.indexes
-        ),
+        str | None, typer.Argument(help="Name or path of the index; without it all indexes are listed.")
     ] = None,
     questions: Annotated[
         Path | None,
@@ -335,14 +332,7 @@ def search_command(
     passages: Annotated[
         int, typer.Option("--passages", "-k", metavar="N", min=1, max=1000, help="Number of passages.")
     ] = 5,
-    retriever: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="colbert, bm25 or fused.",
-            autocompletion=completion.one_of(*completion.RETRIEVER_NAMES),
-        ),
-    ] = "colbert",
+    retriever: Annotated[str, typer.Option(metavar="NAME", help="colbert, bm25 or fused.")] = "colbert",
     where: options.Where = None,
     as_json: options.Json = False,
 ) -> None:

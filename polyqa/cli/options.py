@@ -11,7 +11,6 @@ import typer
 
 from polyqa.base.errors import PolyqaError
 
-from . import completion
 from .help import CLUSTER, LANGUAGE_MODEL, MORE, NETWORK, SET_BY_LM_SET
 from .terminal import say
 
@@ -26,8 +25,6 @@ _of_models = functools.partial(typer.Option, rich_help_panel=LANGUAGE_MODEL)
 _of_network = functools.partial(typer.Option, rich_help_panel=NETWORK)
 _of_cluster = functools.partial(typer.Option, rich_help_panel=CLUSTER)
 
-_questions = completion.one_of(*completion.QUESTION_SETS)
-
 # What runs.
 Program = Annotated[
     str | None,
@@ -35,15 +32,12 @@ Program = Annotated[
         metavar="NAME",
         help="A program (`polyqa programs` lists them), or a compiled one by name or folder; by default auto, or "
         "spanwise with --lm local.",
-        autocompletion=completion.programs,
     ),
 ]
 PlainProgram = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME",
-        help="A program (`polyqa programs` lists them); by default auto, or spanwise with --lm local.",
-        autocompletion=completion.one_of(*completion.PROGRAM_NAMES),
+        metavar="NAME", help="A program (`polyqa programs` lists them); by default auto, or spanwise with --lm local."
     ),
 ]
 Index = Annotated[
@@ -51,7 +45,6 @@ Index = Annotated[
     typer.Option(
         metavar="NAME",
         help="Name or path of the index; by default homonyms, or the index that a compiled program was compiled with.",
-        autocompletion=completion.indexes,
     ),
 ]
 Where = Annotated[
@@ -116,55 +109,35 @@ _SETS = (
     "homonyms/dev; a file (.json, .jsonl, .csv, .tsv, .parquet, .arrow, or .gz) or a folder, also as FILE@SPLIT; or "
     "hub:NAME for a data set of the hub."
 )
-Asked = Annotated[str, typer.Option(metavar="SET", help=_SETS, autocompletion=_questions)]
+Asked = Annotated[str, typer.Option(metavar="SET", help=_SETS)]
 MaybeAsked = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SET",
-        help=_SETS,
-        show_default="homonyms/dev; with --recheck those of the card",
-        autocompletion=_questions,
-    ),
+    str | None, typer.Option(metavar="SET", help=_SETS, show_default="homonyms/dev; with --recheck those of the card")
 ]
 Format = Annotated[
     str | None,
     more(
         metavar="NAME",
-        help="Format of the data set, detected by default: " + ", ".join(completion.FORMAT_NAMES) + ".",
-        autocompletion=completion.one_of(*completion.FORMAT_NAMES),
+        help="Format of the data set, detected by default: asqa, ambignq, situatedqa, ramdocs, kilt, triviaqa, squad, "
+        "popqa, multi-answer, dpr, nq-open, plain.",
     ),
 ]
 Split = Annotated[str | None, more(metavar="NAME", help="Split of the data set, such as dev; FILE@dev says the same.")]
 Train = Annotated[
-    str,
-    typer.Option(
-        metavar="SET",
-        help="Training questions; demos (worked examples in prompts) come only from them.",
-        autocompletion=_questions,
-    ),
+    str, typer.Option(metavar="SET", help="Training questions; demos (worked examples in prompts) come only from them.")
 ]
 Dev = Annotated[
     str,
     typer.Option(
-        metavar="SET",
-        help="Development questions: polyqa compares candidates on them, and reports their scores.",
-        autocompletion=_questions,
+        metavar="SET", help="Development questions: polyqa compares candidates on them, and reports their scores."
     ),
 ]
 RecipeName = Annotated[
-    str,
-    typer.Option(
-        "--recipe",
-        metavar="NAME",
-        help="How to compile; `polyqa programs --recipes` lists the recipes.",
-        autocompletion=completion.one_of(*completion.RECIPE_NAMES),
-    ),
+    str, typer.Option("--recipe", metavar="NAME", help="How to compile; `polyqa programs --recipes` lists the recipes.")
 ]
 Measure = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME",
-        help="What to optimize: dr or disambig_f1 (the long answer), or f1_answer (the short answers).",
+        metavar="NAME", help="What to optimize: dr or disambig_f1 (the long answer), or f1_answer (the short answers)."
     ),
 ]
 
@@ -188,8 +161,7 @@ Engine = Annotated[
 ]
 Workers = Annotated[int, _of_cluster(metavar="N", min=1, help="Number of Ray workers, one CPU each.")]
 Address = Annotated[
-    str | None,
-    _of_cluster(metavar="HOST", help="Address of a running Ray cluster; by default one is started here."),
+    str | None, _of_cluster(metavar="HOST", help="Address of a running Ray cluster; by default one is started here.")
 ]
 Mlflow = Annotated[
     str | None,
@@ -215,7 +187,6 @@ class LanguageModels:
             help="Language model that answers: polyqa/extractive (the embedded engine), local (a small one on this "
             "machine), openai/NAME, ollama_chat/NAME, or another of DSPy's models; openai/NAME@http://HOST/v1 is one "
             "on a server of its own.",
-            autocompletion=completion.one_of(*completion.LANGUAGE_MODELS),
         ),
     ] = "polyqa/extractive"
     api_base: Annotated[

@@ -9,7 +9,7 @@ import typer
 from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted
 
-from . import completion, options
+from . import options
 from .display import at_work, console, escaped, show_json, table
 from .errors import WITH_FAILURES
 from .help import Command
@@ -17,9 +17,7 @@ from .terminal import say
 
 questions_app = typer.Typer(help="Make questions from an index, and search them.", no_args_is_help=True)
 
-_Index = Annotated[
-    str, typer.Option("--index", metavar="NAME", help="Name or path of the index.", autocompletion=completion.indexes)
-]
+_Index = Annotated[str, typer.Option("--index", metavar="NAME", help="Name or path of the index.")]
 _Place = Annotated[
     Path | None,
     options.more(

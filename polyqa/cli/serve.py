@@ -7,7 +7,7 @@ import typer
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 
-from . import completion, options
+from . import options
 from .help import SET_BY_LM_SET
 from .terminal import say
 
@@ -20,7 +20,6 @@ _Indexes = Annotated[
         "--index",
         metavar="NAME",
         help="Name or path of an index that may be searched; repeat for more. By default all that have a name.",
-        autocompletion=completion.indexes,
     ),
 ]
 _Programs = Annotated[
@@ -29,7 +28,6 @@ _Programs = Annotated[
         "--program",
         metavar="NAME",
         help="A program that may be asked, or the folder of a compiled one; repeat for more. By default all.",
-        autocompletion=completion.programs,
     ),
 ]
 _GUARD = "Who may ask"

@@ -8,7 +8,7 @@ import typer
 
 from polyqa.base.text import counted
 
-from . import completion, options
+from . import options
 from .display import console, escaped, facts, show_json, table
 from .terminal import say
 
@@ -20,13 +20,9 @@ _NAME = "Name of a program, or name or folder of a compiled one."
 
 
 def show_command(
-    artifact: Annotated[str, typer.Argument(help=_NAME, autocompletion=completion.programs)],
+    artifact: Annotated[str, typer.Argument(help=_NAME)],
     other: Annotated[
-        str | None,
-        typer.Argument(
-            help="A second program: show how its prompts differ from the first one's.",
-            autocompletion=completion.programs,
-        ),
+        str | None, typer.Argument(help="A second program: show how its prompts differ from the first one's.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show all demos, not only the first of each call.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print card and state, or what differs, as JSON.")] = False,

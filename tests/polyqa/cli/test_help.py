@@ -11,6 +11,7 @@ from command_line import Run
 from polyqa.base.text import counted
 from polyqa.cli.app import app
 from polyqa.cli.help import CLUSTER, MORE, NETWORK, SELDOM
+from polyqa.evaluation.loading import FORMATS
 
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -50,6 +51,11 @@ def test_commands_stand_in_groups(narrow: Callable[..., str]) -> None:
     groups = [out.index(f"─ {name} ─") for name in ("Ask", "Documents", "Measure", "Improve", "Learn", "Share")]
     assert groups == sorted(groups)
     assert "─ Commands ─" not in out, "each has its group"
+
+
+def test_formats_are_named_as_they_are() -> None:
+    (option,) = [one for one in options(COMMANDS["evaluate",]) if one.name == "format"]
+    assert set(re.findall(r"[a-z-]+", option.help.partition(": ")[2])) == set(FORMATS)
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)

@@ -13,7 +13,7 @@ import polyqa.programs
 import polyqa.questions
 
 ELSEWHERE = re.compile(
-    r"polyqa\.(optimizers|evaluation|questions\.(build|generation|quality)|batch|compiling|evaluating|costing|hub|web)\b"
+    r"polyqa\.(optimizers|evaluation|questions\.(build|generation|quality)|batch|compiling|evaluating|costing|web)\b"
 )
 """Rooms that a question does not enter."""
 MOST_MODULES = 182
