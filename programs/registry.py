@@ -13,7 +13,6 @@ from polyqa.base.errors import PolyqaError
 
 from .base import CallLimits
 
-Cost = Literal["low", "medium", "high"]
 Need = Literal["index", "questions", "reader"]
 
 
@@ -33,8 +32,6 @@ class Entry:
         Of the paper; empty if it is polyqa's own.
     calls
         Language-model calls per question with the lean preset, for people; K stands for the passages.
-    cost
-        ``low`` up to two calls, ``medium`` up to about ten, ``high`` above.
     needs
         What its constructor wants beside the encoder: an ``index`` (a retriever and a reranker), ``questions`` (a
         database of generated questions over it), a ``reader`` of spans.
@@ -45,7 +42,6 @@ class Entry:
     paper: str
     url: str
     calls: str
-    cost: Cost
     needs: frozenset[Need] = frozenset({"index"})
 
     @property
@@ -65,7 +61,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "polyqa's router over DIVA",
             "",
             "3, or 5 to 6 if ambiguous",
-            "medium",
         ),
         "closed-book": Entry(
             "closed_book.ClosedBook",
@@ -73,7 +68,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "baseline of DIVA, In et al. 2024",
             _DIVA,
             "1",
-            "low",
             frozenset(),
         ),
         "query-refinement": Entry(
@@ -82,7 +76,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "Amplayo et al. 2022; baseline of DIVA",
             "https://arxiv.org/abs/2210.17525",
             "2",
-            "low",
             frozenset(),
         ),
         "rac": Entry(
@@ -91,7 +84,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "retrieval-augmented clarification, Kim et al. 2023; baseline of DIVA",
             _DIVA,
             "1",
-            "low",
         ),
         "spanwise": Entry(
             "spanwise.Spanwise",
@@ -99,7 +91,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "polyqa's own, after VERDICT",
             "",
             "1 + up to 3 K short ones",
-            "high",
             frozenset({"index", "reader"}),
         ),
         "jpr": Entry(
@@ -108,7 +99,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "joint passage reranking, Min et al. 2021, prompted",
             "https://arxiv.org/abs/2104.08445",
             "2",
-            "medium",
         ),
         "crag": Entry(
             "crag.CRAG",
@@ -116,7 +106,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "Yan et al. 2024, prompted; baseline of DIVA",
             "https://arxiv.org/abs/2401.15884",
             "1 + K, one more for a second search",
-            "medium",
         ),
         "self-rag": Entry(
             "self_rag.SelfRAG",
@@ -124,7 +113,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "Asai et al. 2024, prompted; baseline of DIVA",
             "https://arxiv.org/abs/2310.11511",
             "at most 2 K + 1",
-            "medium",
         ),
         "madam-rag": Entry(
             "madam_rag.MadamRAG",
@@ -132,7 +120,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "Wang et al. 2025",
             "https://arxiv.org/abs/2504.13079",
             "1 + K, at most three times",
-            "high",
         ),
         "sixpaq": Entry(
             "sixpaq.SIXPAQ",
@@ -140,7 +127,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "Sun et al. 2023, prompted",
             "https://arxiv.org/abs/2308.08661",
             "2",
-            "medium",
             frozenset({"index", "questions"}),
         ),
         "diva": Entry(
@@ -149,7 +135,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "In et al. 2024",
             _DIVA,
             "4, 5 if the passages are useless",
-            "medium",
         ),
         "toc": Entry(
             "toc.TreeOfClarifications",
@@ -157,7 +142,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "Tree of Clarifications, Kim et al. 2023",
             "https://arxiv.org/abs/2310.14696",
             "1 + at most 10 expansions + one check per node",
-            "high",
         ),
         "verdict": Entry(
             "verdict.VERDICT",
@@ -165,7 +149,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "Lee et al. 2025",
             "https://arxiv.org/abs/2502.10352",
             "2 + 20",
-            "high",
         ),
         "dtv": Entry(
             "dtv.DiversifyThenVerify",
@@ -173,7 +156,6 @@ REGISTRY: Mapping[str, Entry] = MappingProxyType(
             "baseline of VERDICT, Lee et al. 2025",
             "https://arxiv.org/abs/2502.10352",
             "3 + K",
-            "high",
         ),
     }
 )

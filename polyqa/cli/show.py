@@ -108,16 +108,16 @@ def programs_command(
     if as_json:
         data = {}
         for name, entry in REGISTRY.items():
-            listed_fields = {field: getattr(entry, field) for field in ("summary", "paper", "url", "calls", "cost")}
+            listed_fields = {field: getattr(entry, field) for field in ("summary", "paper", "url", "calls")}
             data[name] = {"class": entry.program.__name__, **listed_fields, "needs": sorted(entry.needs)}
         show_json(data)
         return
     out = console()
     rows = [
-        (f"[bold]{name}[/]", f"{entry.summary}\n{entry.calls}, {entry.cost}\n[dim]{entry.paper}[/]")
+        (f"[bold]{name}[/]", f"{entry.summary}\n{entry.calls}\n[dim]{entry.paper}[/]")
         for name, entry in REGISTRY.items()
     ]
-    listed = table("program", "what it does; LM calls a question, cost; paper", rows=rows)
+    listed = table("program", "what it does; LM calls a question; paper", rows=rows)
     listed.padding = (0, 2, 1, 0)
     out.print(listed)
     out.print("[dim]K: passages shown. polyqa ask … --program NAME[/]")

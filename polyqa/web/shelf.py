@@ -188,7 +188,7 @@ def _offered(program: str | Path) -> Offered:
 
 
 def _about(entry: Entry | None, *, compiled: bool) -> dict[str, Any]:
-    names = ("summary", "paper", "url", "calls", "cost")
+    names = ("summary", "paper", "url", "calls")
     return {**{name: getattr(entry, name, "") for name in names}, "compiled": compiled}
 
 

@@ -10,7 +10,6 @@ import { keepTable } from "./sure.js";
 const EXAMPLES = ["When did Titanic come out?", "Who directed Titanic?", "What river runs through Perth?"];
 const EXAMPLES_INDEX = "homonyms"; // the shipped one; of other documents only the names that they share are known
 const CHOICES = ["program", "index", "beside"];
-const COST = { low: "cheap", medium: "moderate cost", high: "expensive" };
 
 export class AskView {
   constructor(api) {
@@ -144,7 +143,7 @@ export class AskView {
       if (!one) continue;
       const paper = /^https:\/\//.test(one.url ?? "")
         ? h("a", { href: one.url, rel: "noreferrer" }, one.paper || "paper") : one.paper;
-      const told = [paper, one.calls ? `calls: ${one.calls}` : "", COST[one.cost] ?? ""].filter(Boolean);
+      const told = [paper, one.calls ? `calls: ${one.calls}` : ""].filter(Boolean);
       place.append(h("strong", {}, one.name), `: ${one.summary} · `,
         h("span", {}, ...told.flatMap((part, at) => (at ? [" · ", part] : [part]))));
     }
