@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import dspy
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.event_loops import called
 from polyqa.base.text import counted
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.prices import price_of
@@ -216,7 +217,7 @@ def _without_lms(program: dspy.Module) -> Mapping[str, str]:
 def _calls_of(program: dspy.Module, question: str) -> Sequence[Call]:
     # Nothing is sent, so neither a limit of calls nor a trace is to see it.
     with dspy.context(callbacks=[], usage_tracker=None), recording(language_model(), program) as recorder:
-        program(question=question)
+        called(program, question=question)
     return recorder.calls
 
 

@@ -105,6 +105,7 @@ def test_a_program_that_can_only_be_awaited_is_asked_and_measured(tmp_path: Path
     assert polyqa.ask("When did Titanic come out?", program=Awaited()).answer == "In 1997."
     run = polyqa.evaluate(Awaited(), polyqa.Questions("homonyms/dev", limit=2), folder=tmp_path / "run")
     assert [record.answer for record in run.records] == ["In 1997."] * 2
+    assert polyqa.cost(Awaited(), question="When?").calls.mean == 0
 
 
 class Around(dspy.Module):
