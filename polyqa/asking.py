@@ -399,6 +399,7 @@ def result_of(
         program,
         min_confidence,
         own_confidence,
+        gives_readings="interpretations" in prediction,
     )
 
 
@@ -419,15 +420,21 @@ def _failed_calls(fields: dict[str, Any]) -> tuple[FailedCall, ...]:
 
 
 def _weighed(
-    result: Result, program: dspy.Module, least: float | None, own_confidence: Sequence[float] | None
+    result: Result,
+    program: dspy.Module,
+    least: float | None,
+    own_confidence: Sequence[float] | None,
+    *,
+    gives_readings: bool,
 ) -> Result:
     """Return a result with how sure its readings are, and with the answer that so sure readings deserve.
 
-    How sure they are the program says (``own_confidence``); if not, the embedded reader does.
+    How sure they are the program says (``own_confidence``); if not, the embedded reader does. The answer of a user's
+    own program that gives no readings at all is told as it is.
     """
     readings, passages = result.interpretations, result.passages
     index = index_of(program)
-    if index is None and not passages:  # from memory, as such programs do
+    if not gives_readings or (index is None and not passages):  # the latter from memory, as such programs do
         answered = readings or not tells_nothing(result.answer, result.question)
         return replace(result, confidence=[None] * len(readings), standing="answered" if answered else "unanswered")
     judged = own_confidence is None and result.lm != MODEL_NAME  # a language model's answers, by the embedded reader

@@ -183,7 +183,7 @@ _INTERPRETATIONS, _PASSAGES = TypeAdapter(tuple[Interpretation, ...]), TypeAdapt
 def told_by(prediction: Any, name: str) -> tuple[dict[str, Any], str, tuple[Interpretation, ...], tuple[Passage, ...]]:
     """Return the other fields of what a program gave, its answer, its readings and its passages.
 
-    A program of a user's own may give no readings or passages.
+    A program of a user's own may give no readings or passages, and passages that are texts, as DSPy's retrievers do.
 
     Parameters
     ----------
@@ -202,12 +202,23 @@ def told_by(prediction: Any, name: str) -> tuple[dict[str, Any], str, tuple[Inte
     answer = str(fields.pop("answer") or "")
     try:
         readings = _INTERPRETATIONS.validate_python(fields.pop("interpretations", None) or ())
-        passages = _PASSAGES.validate_python(fields.pop("passages", None) or ())
+        passages = as_passages(fields.pop("passages", None) or ())
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False, include_input=False)[0]
         message = f"{details['loc']}: {details['msg']}"
         raise PolyqaError(f"What {name} gives as readings or passages is none: {message}.") from error
     return fields, answer, readings, passages
+
+
+def as_passages(listed: Any) -> tuple[Passage, ...]:
+    """Return passages, their data, or their texts, which are numbered; pydantic's error for what is none of these.
+
+    >>> as_passages(["It flies."])
+    (Passage(pid='1', title='', text='It flies.', score=0.0, metadata={}),)
+    """
+    if isinstance(listed, list | tuple):
+        listed = [{"pid": str(at), "text": one} if isinstance(one, str) else one for at, one in enumerate(listed, 1)]
+    return _PASSAGES.validate_python(listed)
 
 
 def pop_sources(fields: dict[str, Any]) -> tuple[Sources, ...]:

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from pydantic import TypeAdapter
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.event_loops import called
 from polyqa.base.files import locked, require_no_links, write_atomically
 from polyqa.base.ledger import exporting, open_ledger
-from polyqa.base.values import Passage, json_data, pop_sources, told_by
+from polyqa.base.values import as_passages, json_data, pop_sources, told_by
 from polyqa.base.work import Failure, work_through
 from polyqa.lm.recorder import Recorder, recording
 from polyqa.lm.reply_cache import bound_cache
@@ -156,9 +155,6 @@ def answer_one(
     )
 
 
-_PASSAGES = TypeAdapter(tuple[Passage, ...])
-
-
 def _output(prediction: Any, name: str) -> tuple[Output, dict[str, Any]]:
     """Return what is scored, and what else a program reports."""
     fields, answer, readings, passages = told_by(prediction, name)
@@ -166,7 +162,7 @@ def _output(prediction: Any, name: str) -> tuple[Output, dict[str, Any]]:
         answer=answer.encode("utf-8", errors="replace").decode(),  # readers cannot read half a character
         interpretations=readings,
         passages=passages,
-        universe=_PASSAGES.validate_python(fields.pop("universe", None) or ()),
+        universe=as_passages(fields.pop("universe", None) or ()),
         sources=pop_sources(fields),
     )
     if not fields.get("faults", True):

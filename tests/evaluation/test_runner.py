@@ -366,7 +366,7 @@ def test_a_failed_question_stays_in_every_mean(answer: Answer, folder: Path) -> 
         (None, "with an answer; it gave NoneType."),
         (dspy.Prediction(reasoning="so", response="blue"), "with an answer; it gave reasoning, response."),
         (dspy.Prediction(answer="x", interpretations=5), "gives as readings or passages is none"),
-        (dspy.Prediction(answer="x", passages=["p"]), "gives as readings or passages is none"),
+        (dspy.Prediction(answer="x", passages=[5]), "gives as readings or passages is none"),
     ],
 )
 def test_a_prediction_that_is_none_is_the_programs_failure(rubbish: Any, told: str, answer: Answer) -> None:

@@ -94,6 +94,24 @@ def test_a_program_and_a_language_model_of_one_s_own_are_asked_in_every_way(tmp_
     assert run.records
 
 
+class Retrieving(dspy.Module):
+    """A program of a user's own that answers from passages, which are texts as DSPy's retrievers give them."""
+
+    def __init__(self, answer: str) -> None:
+        super().__init__()
+        self.told = answer
+
+    def forward(self, question: str) -> dspy.Prediction:
+        return dspy.Prediction(answer=self.told, passages=["The film Titanic was shown in 1997.", "It is a ship."])
+
+
+@pytest.mark.parametrize(("answer", "standing"), [("In 1997.", "answered"), ("I do not know.", "unanswered")])
+def test_the_answer_of_a_program_that_gives_no_readings_is_told_as_it_is(answer: str, standing: str) -> None:
+    result = polyqa.ask("When did Titanic come out?", program=Retrieving(answer), lm=own_lm())
+    assert (result.answer, result.standing, result.interpretations) == (answer, standing, ())
+    assert [(one.pid, one.text) for one in result.passages][1] == ("2", "It is a ship.")
+
+
 class Awaited(dspy.Module):
     """A program of a user's own that can only be awaited."""
 
@@ -172,7 +190,8 @@ def test_what_a_program_of_ones_own_means_by_our_names_stays() -> None:
 
     class Garage(Own):
         def forward(self, question: str) -> Any:
-            return dspy.Prediction(answer="Oil.", passages=[Passage(pid="car", text="It leaks oil.")], **own)
+            car = Passage(pid="car", text="It leaks oil.")
+            return dspy.Prediction(answer="Oil.", interpretations=[], passages=[car], **own)
 
     result = polyqa.ask("What is wrong with it?", program=Garage(), lm=own_lm())
     assert (result.standing, result.sources, result.faults, result.extra) == ("unanswered", (), (), own)

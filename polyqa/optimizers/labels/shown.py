@@ -7,7 +7,7 @@ from typing import Any
 
 import dspy
 
-from polyqa.base.values import Interpretation, Passage
+from polyqa.base.values import Interpretation, Passage, as_passages
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question, Reading
 from polyqa.programs.sixpaq import candidate_readings
@@ -40,7 +40,7 @@ class Shown:
     @cached_property
     def retrieved(self) -> list[Passage]:
         """All passages that the program retrieves, for predictors that see one at a time."""
-        return as_passages(self._find("retrieve"))
+        return _retrieved(self._find("retrieve"))
 
     @property
     def passages(self) -> list[Passage]:
@@ -50,7 +50,7 @@ class Shown:
     @cached_property
     def shortlist(self) -> list[Passage]:
         """The passages from which ``count`` are chosen."""
-        return as_passages(self._find("shortlisted"))
+        return _retrieved(self._find("shortlisted"))
 
     @cached_property
     def candidates(self) -> list[Interpretation]:
@@ -67,13 +67,10 @@ class Shown:
         return [] if find is None else find(self._question, *arguments)
 
 
-def as_passages(result: Any) -> list[Passage]:
+def _retrieved(result: Any) -> list[Passage]:
     """Return what a program of a user's own retrieves, which may be texts, or DSPy's prediction of ``passages``."""
     listed = result.passages if isinstance(result, dspy.Prediction) else result
-    return [
-        one if isinstance(one, Passage) else Passage(pid=str(number), text=str(one))
-        for number, one in enumerate(listed, 1)
-    ]
+    return list(as_passages([one if isinstance(one, Passage) else str(one) for one in listed]))
 
 
 def held_readings(question: Question, passages: Sequence[Passage]) -> list[Held]:
