@@ -267,7 +267,7 @@ def language_model(
         If the name has no provider, an address is given for the embedded engine, or the model cannot be asked so: a
         setting that nobody knows, or that would be dropped, is refused here and not at the first call.
     """
-    numbers = {name: settings.get(name) for name in ("temperature", "max_tokens")}
+    numbers: dict[str, Any] = {name: settings.get(name) for name in ("temperature", "max_tokens")}
     limits = LMSettings(timeout=timeout, retries=retries, requests_per_minute=requests_per_minute, **numbers)
     if record is not None:
         return recorded(record, language_model(name, api_base=api_base, **limits.limits(), **settings))
