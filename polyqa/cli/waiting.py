@@ -13,21 +13,24 @@ AFTER = 0.3
 _SIGNS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _EVERY = 0.1
 _CLEAR = "\r\x1b[K"
+IN_A_LOG = 60.0
+"""Seconds between two lines of progress in a file."""
+_MOVES = "\n\x1b[A"  # from one bar to another, or away from the last
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
     """Show on standard error, if that is a terminal, that the block is at work, until it prints anything.
 
-    Where that is a file, progress bars are left out.
+    Where that is a file, progress bars of libraries are a line a minute.
     """
     error = sys.stderr
     if "_POLYQA_COMPLETE" in os.environ:  # a shell that completes draws itself
         yield
         return
     if not error.isatty():
-        file: Any = _WithoutBars(error)
-        with redirect_stderr(file):
+        log: Any = _Log(error)
+        with redirect_stderr(log):
             yield
         return
     line = _Line(error)
@@ -82,16 +85,24 @@ class _Through:
         return getattr(self._stream, name)
 
 
-class _WithoutBars(_Through):
-    """Leaves out what is written over the line before, as progress bars of libraries are: a log keeps all of it."""
+class _Log(_Through):
+    """Takes of what is written over the line before, as progress bars are, a line now and then: a log keeps all."""
 
-    _in_bar = False
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._next = time.monotonic() + IN_A_LOG
+        self._in_bar = False
 
     def write(self, text: str) -> int:
-        if text.startswith("\r") or (self._in_bar and text == "\n"):
-            self._in_bar = text != "\n"
+        if text.startswith("\r"):
+            self._in_bar = True
+            if time.monotonic() < self._next:
+                return len(text)
+            self._next = time.monotonic() + IN_A_LOG
+            return self._stream.write(f"{text.strip()}\n")
+        if self._in_bar and not text.strip(_MOVES):
             return len(text)
-        self._in_bar = self._in_bar and not text
+        self._in_bar = False
         return self._stream.write(text)
 
 

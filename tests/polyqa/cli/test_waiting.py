@@ -79,15 +79,21 @@ def test_a_quick_command_shows_none(terminal: Terminal) -> None:
     assert terminal.getvalue() == "1.0\n"
 
 
-def test_a_log_holds_no_progress_bars() -> None:
+@pytest.mark.parametrize("seconds", [60.0, 0.0])
+def test_a_log_holds_progress_bars_as_lines_now_and_then(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polyqa.cli.waiting.IN_A_LOG", seconds)
     log = io.StringIO()
     with redirect_stderr(log), waiting():
         say("begun", err=True)
         for _ in tqdm(range(3), mininterval=0):
-            pass
+            for _ in tqdm(range(3), mininterval=0, leave=False):
+                pass
         say("", err=True)
         say("done", err=True)
-    assert log.getvalue() == "begun\n\ndone\n"
+    begun, *bars, done = re.findall(r"[^\n]+", log.getvalue())
+    assert (begun, done) == ("begun", "done")
+    assert bool(bars) is (seconds == 0)
+    assert not re.search(r"[\r\x1b]", log.getvalue())
 
 
 def test_on_a_real_terminal_it_comes_before_anything_is_loaded() -> None:
