@@ -167,6 +167,22 @@ def test_a_model_that_fails_is_told_without_its_secrets(films: ColBERTIndex, cap
     assert QUESTION not in " ".join(lines)
 
 
+@pytest.mark.parametrize(
+    ("question", "outcome"),
+    [
+        (QUESTION, "rac over films: answered, 3 readings, 1 call"),
+        ("Who wrote Dune?", "rac over films: unanswered, 1 call"),
+    ],
+)
+def test_the_log_says_how_a_question_stands(
+    question: str, outcome: str, client: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="polyqa.web")
+    client.post("/ask", json={"question": question, "program": "rac"})
+    assert outcome in caplog.messages[-1]
+    assert question not in caplog.text
+
+
 def test_half_a_character_in_a_reply_breaks_no_answer(films: ColBERTIndex) -> None:
     lm = scripted_lm(ScriptedEngine(lambda prompt: {"answer": "In 1972 \ud83d."}))
     with web_server([films], lm=lm, programs=["closed-book"]) as web:
