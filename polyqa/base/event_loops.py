@@ -88,6 +88,7 @@ def loop_in_a_thread(threads: int = THREADS) -> Iterator[asyncio.AbstractEventLo
     ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
     async def serve() -> None:
+        asyncio.get_running_loop().set_exception_handler(_handled)
         end = asyncio.Event()
         ready.set_result((asyncio.get_running_loop(), end))
         await end.wait()
@@ -100,6 +101,12 @@ def loop_in_a_thread(threads: int = THREADS) -> Iterator[asyncio.AbstractEventLo
     finally:
         loop.call_soon_threadsafe(end.set)
     thread.join()
+
+
+def _handled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report what went wrong in a loop, but for a task that was dropped: LiteLLM's, when another loop asks it."""
+    if not context["message"].startswith("Task was destroyed"):
+        loop.default_exception_handler(context)
 
 
 def in_shared_loop(job: Coroutine[Any, Any, T]) -> T:

@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import os
 import threading
 import time
@@ -148,3 +149,19 @@ def test_a_fork_has_a_loop_of_its_own() -> None:
     if not (child := os.fork()):
         os._exit(in_shared_loop(asyncio.sleep(0, 7)))
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_task_that_a_library_drops_in_the_shared_loop_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    async def drop() -> None:
+        asyncio.create_task(asyncio.Event().wait())  # noqa: RUF006  nobody holds it
+        await asyncio.sleep(0)
+        gc.collect()
+
+    async def fail_later() -> None:
+        asyncio.get_running_loop().call_soon(int, "seven")
+        await asyncio.sleep(0.01)
+
+    in_shared_loop(drop())
+    assert caplog.text == ""
+    in_shared_loop(fail_later())
+    assert "seven" in caplog.text
