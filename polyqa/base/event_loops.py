@@ -104,8 +104,8 @@ def loop_in_a_thread(threads: int = THREADS) -> Iterator[asyncio.AbstractEventLo
 
 
 def _handled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Report what went wrong in a loop, but for a task that was dropped: LiteLLM's, when another loop asks it."""
-    if not context["message"].startswith("Task was destroyed"):
+    """Report what went wrong in a loop, but for the task that LiteLLM drops when another loop asks it."""
+    if not (context["message"].startswith("Task was destroyed") and "litellm" in repr(context.get("task"))):
         loop.default_exception_handler(context)
 
 

@@ -3,7 +3,7 @@ import gc
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -152,8 +152,14 @@ def test_a_fork_has_a_loop_of_its_own() -> None:
 
 
 def test_a_task_that_a_library_drops_in_the_shared_loop_is_no_error(caplog: pytest.LogCaptureFixture) -> None:
-    async def drop() -> None:
-        asyncio.create_task(asyncio.Event().wait())  # noqa: RUF006  nobody holds it
+    async def litellm_worker() -> None:
+        await asyncio.Event().wait()
+
+    async def other_worker() -> None:
+        await asyncio.Event().wait()
+
+    async def drop(worker: Callable[[], Coroutine[None, None, None]]) -> None:
+        asyncio.create_task(worker())  # noqa: RUF006  nobody holds it
         await asyncio.sleep(0)
         gc.collect()
 
@@ -161,7 +167,9 @@ def test_a_task_that_a_library_drops_in_the_shared_loop_is_no_error(caplog: pyte
         asyncio.get_running_loop().call_soon(int, "seven")
         await asyncio.sleep(0.01)
 
-    in_shared_loop(drop())
+    in_shared_loop(drop(litellm_worker))
     assert caplog.text == ""
+    in_shared_loop(drop(other_worker))
+    assert "other_worker" in caplog.text
     in_shared_loop(fail_later())
     assert "seven" in caplog.text

@@ -70,6 +70,8 @@ ANSWERED_BY_A_CACHE = [
         ([record("a"), record("b", {"readings": 0.0}, error=FAILURE)], {"readings": [nan] * 2}),  # of its empty answer
         # An answer without readings, as of a program that gives some at times, has no right one.
         ([record("a", {"readings": 2.0, "f1_answer": 1.0}), record("b")], {"readings": [2, 0], "f1_answer": [1, 0]}),
+        # A plain question has no EDIT-F1, and no reading no mean over readings.
+        ([record("a", {"edit_f1": 1.0, "answer_f1": 1.0}), record("b")], {"edit_f1": [1, nan], "answer_f1": [1, nan]}),
         ([record("a", {"rouge_l": 1.0}), record("b")], {"rouge_l": [1.0, nan]}),  # answered, and without the score
     ],
 )

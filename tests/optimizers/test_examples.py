@@ -410,7 +410,7 @@ def test_a_program_that_takes_no_question_or_can_only_be_awaited_costs_no_call(t
     engine = ScriptedEngine(reply)
     with pytest.raises(PolyqaError, match=r"Own cannot be asked as program\(question=…\): missing a required argument"):
         compile(Own(), planned("bootstrap-few-shot", lm=scripted_lm(engine)), tmp_path / "work")
-    with pytest.raises(PolyqaError, match="no attribute 'forward'. Have its forward take one input"):
+    with pytest.raises(PolyqaError, match=r"no attribute 'forward'\. Have its forward take one input"):
         compile(Awaited(), planned("bootstrap-few-shot", lm=scripted_lm(engine)), tmp_path / "work")
     assert not engine.seen
 
