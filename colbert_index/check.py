@@ -2,12 +2,18 @@
 
 from pathlib import Path
 
-from .files import IndexFaultError
+import numpy as np
+
+from polyqa.base.values import Passage
+from polyqa.models import Encoder
+
+from .files import VECTORS, IndexFaultError
 from .index import ColBERTIndex
 from .settings import fingerprint
-from .trust import trusted_checkpoint
+from .trust import trusted_checkpoint, trusted_encoder
 
 _PROBES = 8
+_SAME_VECTOR = 0.99
 _SMALL = 100  # in a small corpus the first ten hold any passage by chance
 
 
@@ -35,9 +41,8 @@ def check_index(index: str | Path) -> ColBERTIndex:
     trusted_checkpoint(handle.manifest, handle.path)
     handle.token_vectors  # noqa: B018  checks its files before it loads them
     if handle.manifest.encoder is not None:
-        handle.vectors(handle.manifest.encoder)
-    passages = handle.passages
-    probes = passages[:: max(1, len(passages) // _PROBES)][:_PROBES]  # spread over the corpus
+        _check_sentence_vectors(handle)
+    probes = _probes(handle)
     queries = [probe.indexed_text for probe in probes]
     results = handle.search_many(queries, k=1 if len(handle) <= _SMALL else 10)
     handle.bm25.search_many(queries, 1)
@@ -47,3 +52,23 @@ def check_index(index: str | Path) -> ColBERTIndex:
     if 2 * len(lost) > len(probes):
         raise IndexFaultError(f"{where} passages do not find themselves, such as {lost[0]!r}. Build it again.")
     return handle
+
+
+def _probes(handle: ColBERTIndex) -> list[Passage]:
+    """Return a few passages, spread over the corpus."""
+    step = max(1, len(handle.passages) // _PROBES)
+    return handle.passages[::step][:_PROBES]
+
+
+def _check_sentence_vectors(handle: ColBERTIndex) -> None:
+    """Check that a sample of the stored sentence vectors is what the encoder gives."""
+    name = trusted_encoder(handle.manifest, handle.path)
+    stored = handle.vectors(name)
+    probes = _probes(handle)
+    fresh = Encoder(name).encode([probe.indexed_text for probe in probes])
+    positions = [at for probe in probes if (at := handle.position(probe)) is not None]
+    stored_vectors = None if stored is None else np.stack([stored[at] for at in positions], dtype=np.float32)
+    if stored_vectors is None or stored_vectors.shape != fresh.shape:
+        raise IndexFaultError(f"{handle.folder / VECTORS} is not of the encoder {name}. Build the index again.")
+    if not np.all((stored_vectors * fresh).sum(axis=1) > _SAME_VECTOR):
+        raise IndexFaultError(f"{handle.folder / VECTORS} does not match its passages. Build the index again.")

@@ -155,7 +155,10 @@ FAULTS = [
         empty=becomes(b""),
         garbage=becomes(b"garbage"),
         half=half,
+        zeros=array(lambda own: own * 0),
+        narrow=array(lambda own: own[:, :5]),
         flat=array(lambda own: own[:, 0]),
+        reversed=array(lambda own: own[::-1]),
     ),
     *rows(
         "vectors.npy",
