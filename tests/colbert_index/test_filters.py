@@ -237,7 +237,6 @@ def test_a_condition_cannot_leave_that_of_the_handle(numbered: ColBERTIndex, esc
 
 def test_an_index_tells_its_columns(numbered: ColBERTIndex, index: ColBERTIndex, tmp_path: Path) -> None:
     assert numbered.info()["columns"] == {"number": "number", "topic": "text"}
-    assert "number (number), topic (text)" in numbered.to_markdown()
     assert "columns" not in index.info()
     with pytest.raises(PolyqaError, match=r"there are pid, title\. "):
         index.where("topic = 'x'")
