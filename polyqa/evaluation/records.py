@@ -119,13 +119,12 @@ def column_scores(records: Sequence[Record], names: Sequence[str]) -> list[NDArr
             if name in OF_READINGS and answered.size:
                 values[:] = np.nan
         elif name not in _NOT_FOR_FAILED:
-            for at in np.flatnonzero((failed | (name in _OF_EVERY_ANSWER)) & np.isnan(values)).tolist():
+            for at in np.flatnonzero((failed | (name in OF_READINGS)) & np.isnan(values)).tolist():
                 values[at] = records[at].gold_readings if name in _ONE_PER_READING else 0.0
         arrays.append(values)
     return arrays
 
 
-_OF_EVERY_ANSWER = frozenset({"readings", "f1_answer"})  # that has readings; others depend on the question, too
 _ONE_PER_READING = frozenset({"g_recall_whole", "gold_recall_whole"})
 # Whether a failed question would have had these depends on the question, and they are scored from the
 # empty answer where it does.
