@@ -48,7 +48,9 @@ CASES = {
         0,
         goes_on=False,
     ),
-    "questions build": Case("questions build --index six --out {out}/questions", 40, ".questions.journal.sqlite", 2),
+    "questions build": Case(
+        "questions build --index six --spans 8 --out {out}/questions", 40, ".questions.journal.sqlite", 2
+    ),
     "compile": Case(f"{COMPILE} knn-bootstrap --program closed-book", 10, f"{WORK}/before/predictions.jsonl", 4),
     "compile, its first question": Case(
         f"{COMPILE} knn-bootstrap --program verdict", 3, f"{WORK}/calls.json", 0, False
