@@ -22,7 +22,7 @@ from .fields import NOTHING, is_text
 _READINGS = _QUESTIONS = 6  # at most, in a reply
 _ANSWERS = 10
 _TEXTS = 20
-_WORDS = {"text": 250, "question": 30, "wording": 20, "reading": 25, "answer": 15, "sentence": 45}  # at most, in one
+_WORDS = {"text": 250, "question": 30, "reading": 25, "answer": 15, "sentence": 45}  # at most, in one
 # At most, in a word: without this limit a small model that may write no more words goes on without spaces.
 _LETTERS = 30
 _BREAK = r'"\n" '
@@ -58,7 +58,6 @@ _NAMED: Mapping[str, str] = {
     "namedword": rf'[^{_NO_WORD}{_BRACKETS}"]{{1,{_LETTERS}}}',
     "sentence": f"shortfirst shortword{{0,{_WORDS['sentence'] - 1}}}",
     "question": f'asked " " asked shortword{{0,{_WORDS["question"] - 2}}} "?"',  # a reply of one word is no question
-    "wording": f'asked " " asked shortword{{0,{_WORDS["wording"] - 2}}} "?"',
     "asked": rf"""["'(“‘]? [^{_NO_LETTER}] [^{_NO_WORD}{_BRACKETS}]{{0,{_LETTERS - 2}}}""",
     **_line("last", _NO_WORD + _BRACKETS + "?:"),  # a row that ends so is read as a question, or as a heading
     "lastanswer": f"lastfirst lastword{{0,{_WORDS['answer'] - 1}}}",
@@ -128,15 +127,12 @@ def _count(inputs: Mapping[str, Any]) -> int:
 
     A question is none of them, though it may begin with a number (*1. FC Köln*).
     """
-    values = reversed([value for name, value in inputs.items() if name != "question"])
-    return next((len(items) for value in values if (items := _items(value)) is not None), 0)
-
-
-def _items(value: Any) -> Sequence[Any] | None:
-    """Return the items of a numbered input, which is a list or a text with a number before each; ``None`` of others."""
-    if isinstance(value, str):
-        return _NUMBERED.split(value)[1:] or None
-    return value if isinstance(value, (list, tuple)) else None
+    for value in reversed([value for name, value in inputs.items() if name != "question"]):
+        if isinstance(value, (list, tuple)):
+            return len(value)
+        if isinstance(value, str) and (numbers := _NUMBERED.findall(value)):
+            return len(numbers)
+    return 0
 
 
 def _lines(lines: Sequence[str], between: str = _BREAK) -> str:
@@ -156,20 +152,10 @@ def _readings(inputs: Mapping[str, Any], *, cited: bool = True) -> str:
     if "findings" in inputs and len(numbers) == 1:
         return f'"{NOTHING}"'  # with nothing to tell it from, the question stays as it is
     if "findings" in inputs and numbers:
-        # Their answers stand there already: a small model runs on where it copies numbers.
-        reading = "wording" if asks else reading
-        answers = map(_copied, _items(inputs["findings"]) or ())
-        rows = zip(numbers, answers, strict=True)
-        return f" {_BREAK}".join(f'"{number}. " {reading} " | " {answer} " [{number}]"' for number, answer in rows)
+        return f" {_BREAK}".join(f'"{number}. " {reading} " | " answer " [{number}]"' for number in numbers)
     end = f'answer " [" ({_one_of(numbers)}) "]"' if numbers else "lastanswer"
     lines = [f'"{number}. " {reading} " | " {end}' for number in range(1, _READINGS + 1)]
     return f'"{NOTHING}" | {_lines(lines)}'
-
-
-def _copied(finding: Any) -> str:
-    """Return a rule for the answer of a finding: just this, or any where a row cannot have it."""
-    *above, answer = str(finding).strip().rsplit(" | ", 1)
-    return _quoted(answer) if above and re.fullmatch(rf"[^\n{_BRACKETS}<]+", answer) else "answer"
 
 
 def _evidence_first(inputs: Mapping[str, Any]) -> str:

@@ -147,8 +147,9 @@ def read_passage(
     line: dict[str, Any] = {"pid": passage.pid, "failed": None}
     try:
         with dspy.context(lm=lm, adapter=configured_adapter()), exchanging():
-            make = _at_once if settings.at_once else _steps
-            return {**line, **make(passage, reader, settings)}
+            if settings.at_once:
+                return {**line, **_at_once(passage, reader)}
+            return {**line, **_steps(passage, reader, settings)}
     except Exception as error:  # one bad reply must not end a long generation; it is counted and tried again
         return {**line, "failed": Failure.of(error).model_dump()}
 
@@ -185,7 +186,7 @@ def _steps(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> 
     }
 
 
-def _at_once(passage: Passage, reader: SpanReader, settings: QuestionSettings) -> dict[str, Any]:
+def _at_once(passage: Passage, reader: SpanReader) -> dict[str, Any]:
     """Make questions in one call, which costs a tenth, and asks what no short span leads to (*Why must …?*).
 
     The reader knows an encyclopedia better than a manual: what it does not answer, the language model answers again.
@@ -196,7 +197,7 @@ def _at_once(passage: Passage, reader: SpanReader, settings: QuestionSettings) -
     spans = set(_spans([answer for _, answer in pairs], passage))
     usable = {
         question: (question, answer)
-        for question, answer in reversed(pairs[: settings.spans])
+        for question, answer in reversed(pairs)
         if question and answer in spans and not holds(question, answer, normalize_answer)
     }
     current = [*reversed(usable.values())]

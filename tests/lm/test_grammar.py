@@ -22,6 +22,7 @@ from polyqa.lm.adapter import LeanAdapter
 from polyqa.lm.fields import for_small_models
 from polyqa.lm.grammar import reply_grammar
 from polyqa.signatures import (
+    AskOfPassage,
     ClarifyQuestion,
     DetectAnswers,
     ExtractInterpretations,
@@ -112,15 +113,8 @@ def _object(passage: int, answer: str, question: str, times: int = 1) -> str:
             "## interpretations\n1. Who won? | Ann [1]\n2. Who lost? | Bo [2]\n\n## answer\nAnn won.\nBo lost.",
             True,
         ),
-        *(
-            (
-                TellFindings,
-                {"findings": ["Titanic (1997 film) | It has won 11 awards. | 11", f"A ship | It sank. | {second}"]},
-                f"## interpretations\n1. How many? | {answer} [1]\n2. And the ship? | It sank [2]\n\n## answer\nA.\nB.",
-                fits,
-            )
-            for answer, second, fits in (("11", "It sank", True), ("12", "It sank", False), ("11", "It [sank]", True))
-        ),
+        (AskOfPassage, {"passage": "A | B."}, "1. Who won? | Ann\n2. Who lost? | Bo", True),
+        (AskOfPassage, {"passage": "A | B."}, "1. The winner | Ann", False),
         (VerifyFinding, {}, "Yes", True),
         (VerifyFinding, {}, "Yes.", False),
         (SelectPassages, {}, "3, 1", True),
