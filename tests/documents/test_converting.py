@@ -163,6 +163,18 @@ def test_cells_that_are_wide_or_high_stand_in_each_column_and_row(made: Callable
     assert table.line == (3 if made is csv else None)
 
 
+def test_a_value_of_a_workbook_over_two_columns_is_one_of_both(tmp_path: Path) -> None:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in (("Site", "Monday", "Friday", "Phone"), ("Oslo", "closed", None, "12"), ("Rome", "8 am", "9 am", "34")):
+        book.active.append(row)
+    book.active.merge_cells("B2:C2")
+    book.save(tmp_path / "a.xlsx")
+    (sites,) = convert(tmp_path / "a.xlsx")
+    assert sites.blocks[-1].text.split("\n")[0] == "Site: Oslo; Monday: closed; Friday: closed; Phone: 12."
+
+
 def test_a_title_as_wide_as_its_table_names_no_columns(tmp_path: Path) -> None:
     import docx
 
