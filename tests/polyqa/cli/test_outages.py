@@ -157,8 +157,8 @@ def test_a_database_of_questions_is_finished_by_the_same_command(
     (tmp_path / "checkpoints").symlink_to(checkpoint_home(), target_is_directory=True)
     monkeypatch.setenv("POLYQA_HOME", str(tmp_path))
     build_index(read_corpus(CORPUS)[:14], tmp_path / "indexes" / "some", encoder=encoder, progress=False)
-    build = ("questions", "build", "--index", "some")
-    with serving(engine, lambda number: number >= 6) as (words, outage):
+    build = ("questions", "build", "--index", "some", "--spans", "8")  # in many calls
+    with serving(engine, lambda number: number >= 16) as (words, outage):
         code, _, err = run(*build, *words)
         assert code == 2
         assert "passages fail one after the other" in last_line(err)
