@@ -176,8 +176,11 @@ def check_settings(
 
     A `PolyqaError` says what does not fit: a compiled program takes neither settings nor demos.
     """
-    if "lm" in settings:
-        raise PolyqaError("lm is no setting of a program: name the language model in models=, for polyqa.ask in lm=.")
+    if named := sorted({"lm", "models"}.intersection(settings)):
+        raise PolyqaError(
+            f"{named[0]} is no setting of a program. One that you load is called under dspy.context(lm=…) or by "
+            "polyqa.ask(…, lm=…); what runs programs, such as polyqa.evaluate, takes models=polyqa.Models(lm=…)."
+        )
     if program in PROGRAMS:
         return checked_settings(str(program), settings)
     if find_artifact(program) is None:

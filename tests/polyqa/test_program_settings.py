@@ -52,6 +52,8 @@ def test_values_become_the_types_of_the_constructor(program: str, given: Any, ta
             "rac has no setting 'retriever'; its settings: passages (int), candidates (int), preset (paper or lean).",
         ),
         ("rac", {"encoding": "x"}, "rac has no setting 'encoding'"),
+        ("rac", {"lm": "local"}, "lm is no setting of a program. One that you load is called under dspy.context(lm=…)"),
+        ("rac", {"models": polyqa.Models(lm="local")}, "models is no setting of a program."),
         (
             "closed-book",
             {"passages": 2},
