@@ -7,6 +7,10 @@ Adams*), or organisations one abbreviation (*ABA*). Titles may also begin alike,
 letters tells them apart: things of one name (*Falcon 1*, *Falcon 2*, *Falcon drone*), and things of one kind that a
 name or a date describes (*Office in Oslo*, *Office in Lisbon*: "the office").
 
+The section of a document is about what its heading names (*Handbook › Office in Oslo*), or about the document
+(*Falcon 1 › Launch*, *Falcon 2 › Launch*). Sections beside each other may be about things of one kind, too: *Medical
+Insurance* and *Dental Insurance* are "the insurance".
+
 VERDICT (section 3) takes what different passages answer differently as the readings of one question. Generated
 questions show it by themselves: *Who won the 2008 election?* and *Who won the 2012 election?* are the readings of *Who
 won the election?*.
@@ -14,12 +18,13 @@ won the election?*.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from polyqa.base.values import Passage
 from polyqa.extractive.grammar import MONTH
-from polyqa.metrics.text import normalize_answer, split_title
+from polyqa.metrics.text import SECTION, normalize_answer, split_title
 
 from .quality import FUNCTION, WHEN, WORD
 
@@ -38,9 +43,115 @@ _DANGLING = re.compile(rf"\b(?:{_BEFORE_TIME}|the|to|and|a|an)$")
 _TELLS_APART = re.compile(r"[a-z\d]|[IVXL]+$")
 """How a word of a title begins that tells it from others: a name goes on with a capital."""
 _COUNTED = re.compile(r"\d|[IVXL]+$")
+_PLURAL = re.compile(r"[^s]s$")
+_LONGEST_KIND = 5  # words
 _CALLED = re.compile(r"\b([A-Z][\w-]*(?: [A-Z][\w-]*)*) (?:is|was|are|were)\b")
 THE = "the "
 """How the shared name of things of one kind begins."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a passage is about.
+
+    Attributes
+    ----------
+    title
+        The passage's title; of a section the heading or the document's title, if others share a name with that.
+    base
+        The name that the title shares with others; its own if it shares none.
+    beside
+        What the passages of a family must have in common, too: the headings, where ``title`` is the document's, and the
+        place, where ``base`` is the kind of some sections.
+    """
+
+    title: str
+    base: str
+    beside: str = ""
+
+    @property
+    def family(self) -> tuple[str, str]:
+        """What the passages that one question may be about have in common."""
+        return self.base, self.beside
+
+
+def named(passages: Sequence[Passage]) -> dict[str, Named]:
+    """Return what each passage is about, by its id."""
+    alone = {passage.pid: Named(passage.title, split_title(passage.title, commas=True)[0]) for passage in passages}
+    views = (_of_several(view(passages)) for view in (_by_kind, _by_heading, _by_document))
+    return {pid: one for view in (alone, *views) for pid, one in view.items()}
+
+
+def families(passages: Sequence[Passage], about: Mapping[str, Named]) -> dict[str, tuple[str, ...]]:
+    """Return the names that passages of several titles share, each with these titles."""
+    titles: dict[tuple[str, str], dict[str, None]] = {}
+    for passage in passages:
+        titles.setdefault(about[passage.pid].family, {})[passage.title] = None
+    shared: dict[str, tuple[str, ...]] = {}
+    for (base, _), those in titles.items():
+        if base and len(those) > 1:
+            shared[base] = (*shared.get(base, ()), *those)
+    return shared
+
+
+def _of_several(about: Mapping[str, Named]) -> dict[str, Named]:
+    """Return what has a family: others of another title."""
+    titles: dict[tuple[str, str], set[str]] = {}
+    for one in about.values():
+        titles.setdefault(one.family, set()).add(one.title)
+    return {pid: one for pid, one in about.items() if one.base and len(titles[one.family]) > 1}
+
+
+def _by_document(passages: Sequence[Passage]) -> dict[str, Named]:
+    """Return sections as parts of documents whose titles share a name."""
+    parts = {passage.pid: passage.title.partition(SECTION) for passage in passages if SECTION in passage.title}
+    bases = _bases_of((parts[passage.pid][0], passage.text) for passage in passages if passage.pid in parts)
+    return {pid: Named(document, bases[document], section) for pid, (document, _, section) in parts.items()}
+
+
+def _by_heading(passages: Sequence[Passage]) -> dict[str, Named]:
+    """Return sections as what their headings name, beside documents without sections."""
+    headings = {passage.pid: passage.title.rpartition(SECTION)[2] for passage in passages}
+    bases = _bases_of((headings[passage.pid], passage.text) for passage in passages)
+    # Nobody means one of several when asking about "the step".
+    steps = {heading for heading, base in bases.items() if base.startswith(THE) and _NUMBER.search(heading)}
+    return {
+        passage.pid: Named(heading, bases[heading])
+        for passage in passages
+        if (heading := headings[passage.pid]) not in steps or heading == passage.title
+    }
+
+
+def _by_kind(passages: Sequence[Passage]) -> dict[str, Named]:
+    """Return sections of one place as things of one kind: their headings end in a noun that their texts have, too.
+
+    >>> insurance = [
+    ...     Passage(pid=kind, title=f"Benefits › {kind} Insurance", text=f"{kind} insurance is paid by us.")
+    ...     for kind in ("Medical", "Dental")
+    ... ]
+    >>> _by_kind(insurance)["Dental"]
+    Named(title='Dental insurance', base='the insurance', beside='Benefits')
+    """
+    about: dict[str, Named] = {}
+    for passage in passages:
+        place, section, heading = passage.title.rpartition(SECTION)
+        words = heading.split()
+        if not section or not 2 <= len(words) <= _LONGEST_KIND or words[-2].lower() in FUNCTION:
+            continue
+        small = set(re.findall(r"\b[a-z]\w+", passage.text))
+        noun = words[-1].lower()
+        if noun in small - FUNCTION and not _PLURAL.search(noun):
+            written = [word.lower() if word.lower() in small else word for word in words[1:]]
+            about[passage.pid] = Named(" ".join([words[0], *written]), f"{THE}{noun}", place)
+    return about
+
+
+def _bases_of(titled_texts: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the `base_names` of titles, each with all the texts that have it."""
+    texts: dict[str, list[str]] = {}
+    for title, text in titled_texts:
+        texts.setdefault(title, []).append(text)
+    return base_names([Passage(pid=title, title=title, text="\n".join(those)) for title, those in texts.items()])
 
 
 def shared_name(name: str, other: str) -> str:

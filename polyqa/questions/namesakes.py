@@ -14,39 +14,42 @@ from polyqa.metrics.text import normalize_answer
 from polyqa.signatures import AskOfNamesakes
 
 from .examples import with_examples
-from .families import base_names, with_title
+from .families import Named, named, with_title
 from .generation import answered_again, bare_question, is_question
 
 
 @dataclass(frozen=True)
 class AskedOfNamesakes:
-    """A question with a shared name (``base``, see `families.base_names`), and nothing that tells its bearers apart.
+    """A question with a shared name, and nothing that tells its bearers apart.
 
     Its answers are spans, each with the id of the passage that it stands in.
     """
 
-    base: str
     question: str
     answers: tuple[tuple[str, str], ...]
 
 
-def namesakes(passages: Sequence[Passage]) -> list[tuple[str, Passage, Passage]]:
+Namesake = tuple[Named, Passage]
+"""A passage with what it is about."""
+
+
+def namesakes(passages: Sequence[Passage]) -> list[tuple[Namesake, Namesake]]:
     """Return pairs of passages that share a name: each with the next of its family."""
-    bases = base_names(passages)
-    families: dict[str, list[Passage]] = {}
+    about = named(passages)
+    families: dict[tuple[str, str], list[Namesake]] = {}
     for passage in passages:
-        families.setdefault(bases[passage.pid], []).append(passage)
+        if about[passage.pid].base:
+            families.setdefault(about[passage.pid].family, []).append((about[passage.pid], passage))
     return [
-        (base, passage, other)
-        for base, members in families.items()
-        if base
-        for passage, other in zip(members, members[1:] + members[:1] * (len(members) > 2), strict=False)
-        if passage.title != other.title
+        (one, other)
+        for members in families.values()
+        for one, other in zip(members, members[1:] + members[:1] * (len(members) > 2), strict=False)
+        if one[1].title != other[1].title
     ]
 
 
 def ask_namesakes(
-    pairs: Sequence[tuple[str, Passage, Passage]],
+    pairs: Sequence[tuple[Namesake, Namesake]],
     lm: dspy.LM,
     *,
     threads: int = 8,
@@ -72,7 +75,7 @@ def ask_namesakes(
     def ask(number: int) -> AskedOfNamesakes | Failure | None:
         try:
             with dspy.context(lm=lm, adapter=configured_adapter()), exchanging():
-                return _ask(*pairs[number])
+                return _ask(pairs[number])
         except Exception as error:  # one bad reply must not end a long generation
             return Failure.of(error)
 
@@ -91,7 +94,8 @@ def ask_namesakes(
     return [questions[number] for number in sorted(questions)]
 
 
-def _ask(base: str, *pair: Passage) -> AskedOfNamesakes | None:
+def _ask(namesakes: tuple[Namesake, Namesake]) -> AskedOfNamesakes | None:
+    base, pair = namesakes[0][0].base, [passage for _, passage in namesakes]
     numbered_passages = "\n".join(f"[{number}] {passage.render()}" for number, passage in enumerate(pair, 1))
     reply = with_examples(AskOfNamesakes)(passages=numbered_passages, name=base)
     question = bare_question(reply.question)
@@ -101,8 +105,7 @@ def _ask(base: str, *pair: Passage) -> AskedOfNamesakes | None:
     spans = all(answer and answer in passage.text for answer, passage in zip(answers, pair, strict=True))
     if not spans or len(set(map(normalize_answer, answers))) < len(answers):
         return None
-    for answer, passage in zip(answers, pair, strict=True):
-        if not answered_again(with_title(question, passage.title, base) or question, answer, passage):
+    for answer, (about, passage) in zip(answers, namesakes, strict=True):
+        if not answered_again(with_title(question, about.title, base) or question, answer, passage):
             return None
-    answers_with_pids = tuple((answer, passage.pid) for answer, passage in zip(answers, pair, strict=True))
-    return AskedOfNamesakes(base, question, answers_with_pids)
+    return AskedOfNamesakes(question, tuple(zip(answers, (passage.pid for passage in pair), strict=True)))

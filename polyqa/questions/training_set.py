@@ -16,7 +16,7 @@ from polyqa.metrics.text import normalize_answer, split_title
 from polyqa.metrics.text import with_title as with_document
 from polyqa.models import Encoder, SpanReader
 
-from .families import THE, base_names, with_title, without_qualifier, without_time
+from .families import THE, Named, families, named, with_title, without_qualifier, without_time
 from .namesakes import AskedOfNamesakes
 from .quality import fault, mended
 from .types import GeneratedQuestion
@@ -124,7 +124,7 @@ def training_questions(
         are not read if neither is given.
     """
     corpus = {passage.pid: passage for passage in passages}
-    builder = _Builder(corpus, encoder, reader, base_names(passages), trust_read or trust)
+    builder = _Builder(corpus, encoder, reader, named(passages), trust_read or trust)
     readings = builder.good(generated)
     if trust is not None:
         builder.doubt(readings, trust, trusted)
@@ -142,15 +142,15 @@ class _Builder:
         corpus: Mapping[str, Passage],
         encoder: Encoder,
         reader: SpanReader,
-        bases: Mapping[str, str],
+        about: Mapping[str, Named],
         trust_read: Trust | None,
     ) -> None:
         self._corpus, self._encoder, self._reader = corpus, encoder, reader
-        self._bases, self._trust_read = bases, trust_read
+        self._about, self._trust_read = about, trust_read
         self._doubtful: set[Reading] = set()
-        self._members: dict[str, list[Passage]] = {}
+        self._members: dict[tuple[str, str], list[Passage]] = {}
         for passage in corpus.values():
-            self._members.setdefault(bases[passage.pid], []).append(passage)
+            self._members.setdefault(about[passage.pid].family, []).append(passage)
         self._ambiguous: dict[str, Question] = {}
         self._dropped: list[Dropped] = []
 
@@ -203,17 +203,17 @@ class _Builder:
         self, readings: Sequence[Reading], namesake_questions: Sequence[AskedOfNamesakes] = ()
     ) -> list[Reading]:
         """Make ambiguous questions of passages that share a name; return the questions that are left."""
-        families: dict[str, list[tuple[str, Reading]]] = {}
+        by_family: dict[tuple[str, str], list[tuple[str, Reading]]] = {}
         for question in namesake_questions:
-            members = families.setdefault(question.base, [])
+            members = by_family.setdefault(self._about[question.answers[0][1]].family, [])
             members.extend((question.question, reading) for reading in self._readings_of(question))
         remaining: list[Reading] = []
         for reading in readings:
             if (member := self._named(reading)) is None:
                 remaining.append(reading)
             else:
-                families.setdefault(self._bases[reading.pid or ""], []).append(member)
-        for base, members in families.items():
+                by_family.setdefault(self._about[reading.pid or ""].family, []).append(member)
+        for family, members in by_family.items():
             for cluster in _clusters(members, self._encoder):
                 same = Counter(normalize_answer(short) for short, _ in cluster)
                 # What the model asked of two namesakes is no slip.
@@ -224,8 +224,8 @@ class _Builder:
                 }
                 text = min(usable.values(), key=len, default="")
                 about = self._of_distinct_titles(list(usable))
-                about += self._read_further(text, about, base)
-                if not self._add_ambiguous(text, about, "subject", base):
+                about += self._read_further(text, about, family)
+                if not self._add_ambiguous(text, about, "subject", family[0]):
                     remaining += [reading for _, reading in cluster]
         return remaining
 
@@ -234,11 +234,12 @@ class _Builder:
 
         What has the shared name alone is about the thing of its passage. ``None`` if it has neither.
         """
-        title, base = self._passage(reading).title, self._bases[reading.pid or ""]
+        about = self._about[reading.pid or ""]
+        title, base = about.title, about.base
         if not base:
             return None
         short = without_qualifier(reading.question, title, base)
-        bare = len(self._members[base]) > 1 and short in (None, reading.question)
+        bare = len(self._members[about.family]) > 1 and short in (None, reading.question)
         if bare:
             short = reading.question if with_title(reading.question, title, base) else None
         if short is None:
@@ -253,22 +254,22 @@ class _Builder:
     def _readings_of(self, question: AskedOfNamesakes) -> Iterator[Reading]:
         """Yield the readings of a question that a language model asked of namesakes, if nothing is wrong with them."""
         for answer, pid in question.answers:
-            passage = self._corpus[pid]
-            text = with_title(question.question, passage.title, question.base) or question.question
+            passage, about = self._corpus[pid], self._about[pid]
+            text = with_title(question.question, about.title, about.base) or question.question
             reading = Reading(text, (answer,), pid)
             if why := fault(reading.question, answer, passage):
                 self._drop(why, reading)
             else:
                 yield reading
 
-    def _read_further(self, text: str, readings: Sequence[Reading], base: str) -> list[Reading]:
+    def _read_further(self, text: str, readings: Sequence[Reading], family: tuple[str, str]) -> list[Reading]:
         """Return readings about the namesakes that none is about: what the reader answers in their passages."""
-        members = self._members[base]
+        members = self._members[family]
         if self._trust_read is None or not readings or not 1 < len(members) <= _MOST_READ:
             return []
         covered_titles = {self._passage(reading).title for reading in readings}
         unread = [passage for passage in members if passage.title not in covered_titles]
-        questions = [(with_title(text, passage.title, base), passage) for passage in unread]
+        questions = [(with_title(text, self._about[passage.pid].title, family[0]), passage) for passage in unread]
         pairs = [(question, passage) for question, passage in questions if question is not None]
         read = self._reader.read([(question, passage.text) for question, passage in pairs])
         candidates = [
@@ -287,11 +288,11 @@ class _Builder:
 
     def group_by_words(self, readings: Sequence[Reading]) -> list[Reading]:
         """Make ambiguous questions of those asked in the same words of passages of one name; return what is left."""
-        groups: dict[tuple[str, str], list[Reading]] = {}
+        groups: dict[tuple[str, tuple[str, str]], list[Reading]] = {}
         for one in readings:
-            groups.setdefault((normalize_answer(one.question), self._bases[one.pid or ""]), []).append(one)
+            groups.setdefault((normalize_answer(one.question), self._about[one.pid or ""].family), []).append(one)
         remaining = []
-        for (_, base), group in groups.items():
+        for (_, (base, _)), group in groups.items():
             explicit = [replace(one, question=with_document(one.question, self._passage(one).title)) for one in group]
             about = self._of_distinct_titles(explicit)
             if not self._add_ambiguous(group[0].question, about, "subject", base):
@@ -336,12 +337,7 @@ class _Builder:
         spare = [question.readings[0] for at, question in enumerate(singles) if at not in drawn]
         self._drop("there are plain questions enough", *spare)
         questions = (*ambiguous, *(question for at, question in enumerate(singles) if at in drawn))
-        families = {
-            base: tuple(titles)
-            for base, members in self._members.items()
-            if len(titles := dict.fromkeys(passage.title for passage in members)) > 1
-        }
-        return TrainingSet(questions, tuple(self._dropped), families)
+        return TrainingSet(questions, tuple(self._dropped), families([*self._corpus.values()], self._about))
 
     def _plain(self, readings: Sequence[Reading]) -> list[Question]:
         ambiguous = self._ambiguous.values()
@@ -462,12 +458,13 @@ def pick_passages(passages: Sequence[Passage], limit: int, seed: int = 0) -> lis
 
     Of what has one title, such as a long section, the third passage and those after it come last.
     """
-    bases = base_names(passages)
-    families: dict[str, dict[str, list[str]]] = {}
+    about = named(passages)
+    by_family: dict[tuple[str, str], dict[str, list[str]]] = {}
     for passage in passages:
-        titles = families.setdefault(bases[passage.pid] or passage.pid, {})
+        one = about[passage.pid]
+        titles = by_family.setdefault(one.family if one.base else (passage.pid, ""), {})
         titles.setdefault(passage.title, []).append(passage.pid)
-    drawn = list(families.values())
+    drawn = list(by_family.values())
     random.Random(seed).shuffle(drawn)
     drawn.sort(key=lambda titles: len(titles) < 2)
     by_title = [pids for titles in drawn for pids in titles.values()]

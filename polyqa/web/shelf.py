@@ -2,7 +2,6 @@
 
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -18,7 +17,7 @@ from polyqa.colbert_index.store import index_names
 from polyqa.loading import DEFAULT_INDEX, default_program, load, open_index, over, warm_up
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import REGISTRY, Entry
-from polyqa.questions.families import base_names
+from polyqa.questions.families import families, named
 
 from .errors import WebError
 
@@ -89,9 +88,8 @@ class Shelf:
     def _shared_names(self, index: str) -> list[str]:
         """Return some names that passages of an index share, those of most passages first; none of a large index."""
         opened = self.indexes[index]
-        bases = base_names(opened.passages) if len(opened) <= _SMALL else {}
-        shared = [name for name, times in Counter(bases.values()).most_common() if name and times > 1]
-        return shared[:_SHARED]
+        shared = families(opened.passages, named(opened.passages)) if len(opened) <= _SMALL else {}
+        return sorted(shared, key=lambda name: -len(shared[name]))[:_SHARED]
 
     def names(self, program: str | None, index: str | None) -> tuple[str, str]:
         """Return the names of a program and an index, by default the server's; a `WebError` says that there is none."""

@@ -8,7 +8,7 @@ import polyqa
 from polyqa.base.values import Passage
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.questions.examples import with_examples
-from polyqa.questions.namesakes import _ask
+from polyqa.questions.namesakes import _ask, namesakes
 from polyqa.signatures import (
     AnswerFromPassage,
     AskOfNamesakes,
@@ -61,16 +61,18 @@ def test_another_number_of_spans_keeps_them() -> None:
 
 
 def test_they_stand_before_what_is_asked() -> None:
-    pair = (
-        Passage(pid="a", title="Falcon 1", text="It flew in 2016."),
-        Passage(pid="b", title="Falcon 2", text="In 2018."),
-    )
+    first, second = namesakes(
+        [
+            Passage(pid="a", title="Falcon 1", text="It flew in 2016."),
+            Passage(pid="b", title="Falcon 2", text="In 2018."),
+        ]
+    )[0]
     with scripted(lambda message: "## question\nNone\n\n## first_answer\nNone\n\n## second_answer\nNone") as (
         lm,
         server,
     ):
         with dspy.context(lm=lm, adapter=LeanAdapter()):
-            assert _ask("Falcon", *pair) is None
+            assert _ask((first, second)) is None
         (request,) = server.requests
     texts = [message["content"] for message in request["messages"]]
     assert "Hairspray" in texts[1]

@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from polyqa.base.values import Passage
 from polyqa.questions import families as module
-from polyqa.questions.families import base_names, with_title, without_qualifier, without_time
+from polyqa.questions.families import base_names, named, with_title, without_qualifier, without_time
+from polyqa.questions.families import families as families_of
 
 
 @pytest.mark.parametrize(
@@ -109,6 +110,43 @@ def test_a_closer_name_is_kept() -> None:
         "Apollo 13": ["Apollo 13", "Apollo 13 (film)"],
         "Apollo": ["Apollo 8", "Apollo (god)"],
     }
+
+
+HANDBOOK = {
+    "Benefits › Medical Insurance": "Medical insurance is paid by us.",
+    "Benefits › Dental Insurance": "Dental insurance is paid by you.",
+    "Travel › Car Insurance": "Car insurance is paid by the garage.",
+    "Benefits › Sick Days": "There are ten sick days.",
+    "Benefits › Free Days": "There are 20 free days.",
+    "Places › Office in Lisbon": "The office in Lisbon was opened in 2015.",
+    "Office in Oslo": "The office in Oslo was opened in 2019.",
+    "Rules › Step 1": "In the first step the door is shut.",
+    "Rules › Step 2": "In the second step the lamp is lit.",
+    "Rocket 1 › Launch": "Rocket 1 was launched in 2006.",
+    "Rocket 2 › Launch": "Rocket 2 was launched in 2010.",
+    "Rocket 2 › Crew": "Ida Berg flew in Rocket 2.",
+    "Vote › Council": "The council is voted for in May.",
+    "Fees › Council": "Members of the council pay nothing.",
+}
+
+
+def test_sections_are_about_what_their_headings_name_or_about_their_documents() -> None:
+    passages = [Passage(pid=title, title=title, text=text) for title, text in HANDBOOK.items()]
+    about = named(passages)
+    assert families_of(passages, about) == {
+        "the insurance": ("Benefits › Medical Insurance", "Benefits › Dental Insurance"),
+        "the office": ("Places › Office in Lisbon", "Office in Oslo"),
+        "Rocket": ("Rocket 1 › Launch", "Rocket 2 › Launch"),
+    }
+    asked = {
+        "Who pays the insurance?": ["Benefits › Dental Insurance", "Who pays the dental insurance?"],
+        "When was the office opened?": ["Places › Office in Lisbon", "When was the office in Lisbon opened?"],
+        "When was Rocket launched?": ["Rocket 2 › Launch", "When was Rocket 2 launched?"],
+    }
+    for short, (title, full) in asked.items():
+        one = about[title]
+        assert with_title(short, one.title, one.base) == full
+        assert without_qualifier(full, one.title, one.base) == short
 
 
 @pytest.mark.parametrize(

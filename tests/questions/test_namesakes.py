@@ -32,7 +32,7 @@ def reply(asked: dict[str, str], again: dict[str, str]):  # type: ignore[no-unty
 
 def test_a_pair_is_asked_and_its_answers_are_found_again() -> None:
     pairs = namesakes(PASSAGES)
-    assert [(base, one.pid, other.pid) for base, one, other in pairs] == [
+    assert [(about.base, one.pid, other.pid) for (about, one), (_, other) in pairs] == [
         ("Falcon", "a", "b"),
         ("Falcon", "b", "c"),
         ("Falcon", "c", "a"),
@@ -41,7 +41,7 @@ def test_a_pair_is_asked_and_its_answers_are_found_again() -> None:
     with scripted(reply(ASKED, {"Falcon 1": "2016", "Falcon 2": "in 2018"})) as (lm, server):
         found = ask_namesakes(pairs[:1], lm, threads=1, step=lambda: steps.append(1))
         assert len(server.requests) == 3
-    assert found == [AskedOfNamesakes("Falcon", "When was Falcon released?", (("2016", "a"), ("2018", "b")))]
+    assert found == [AskedOfNamesakes("When was Falcon released?", (("2016", "a"), ("2018", "b")))]
     assert steps == [1]
 
 

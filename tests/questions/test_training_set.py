@@ -316,8 +316,8 @@ def test_the_same_words_are_compared_once(encoder: Encoder, reader: Reader) -> N
 
 
 def test_what_a_language_model_asked_of_namesakes_is_used(train: Train) -> None:
-    asked = AskedOfNamesakes("the office", "When was the office opened?", (("2019", "m"), ("2013", "n")))
-    twice = AskedOfNamesakes("the office", "When was the office first opened?", (("2019", "m"), ("2013", "n")))
+    asked = AskedOfNamesakes("When was the office opened?", (("2019", "m"), ("2013", "n")))
+    twice = AskedOfNamesakes("When was the office first opened?", (("2019", "m"), ("2013", "n")))
     found = train([], OFFICES, asked=[asked, twice])
     (one,) = found.questions
     assert [r.question for r in one.readings] == [
