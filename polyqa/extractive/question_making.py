@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
-from polyqa.metrics.text import content_words, holds, split_title
+from polyqa.metrics.text import SECTION, content_words, holds, split_title
 from polyqa.models import Task, Writer, Written
 
 from .answer_kinds import names_and_figures
@@ -117,6 +118,12 @@ def revise_question(prompt: Prompt, models: Models) -> dict[str, object]:
 
 
 def _revised(question: str, answer: str, passage: PromptPassage) -> str:
+    if SECTION in passage.title:  # "the office" may be the heading's, or the document's
+        parts = passage.title.split(SECTION)[::-1]
+        if any(set(content_words(part)) <= set(content_words(question)) for part in parts):
+            return question
+        revisions = (_revised(question, answer, replace(passage, title=part)) for part in parts)
+        return next((revision for revision in revisions if revision != question), question)
     name, qualifier = split_title(passage.title)
     revised = question
     if name and not holds(question, name):

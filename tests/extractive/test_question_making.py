@@ -96,6 +96,20 @@ def test_revision_names_the_subject_then_adds_the_qualifier_then_rests() -> None
     assert revise("When was the bridge opened?", "30 June 1894") == first
 
 
+@pytest.mark.parametrize(
+    ("question", "revised"),
+    [
+        ("Who opened the office in Oslo?", "Who opened the office in Oslo?"),
+        ("Who opened the office?", "Who opened the Office in Oslo?"),
+        ("Who wrote the guide?", "Who wrote the Staff guide?"),
+        ("Who opened it?", "Who opened the Office in Oslo?"),
+    ],
+)
+def test_revision_names_the_heading_or_the_document_of_a_section(question: str, revised: str) -> None:
+    passage = "Staff guide › Office in Oslo | The office in Oslo was opened by Ida Berg. The staff guide tells more."
+    assert revise(question, "Ida Berg", passage) == revised
+
+
 def test_revision_never_tells_the_answer() -> None:
     passage = "Cape Light (1803) | It was lit in 1803."
     assert revise("When was Cape Light lit?", "1803", passage) == "When was Cape Light lit?"
