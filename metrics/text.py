@@ -2,7 +2,7 @@
 
 import re
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -232,7 +232,7 @@ def sentence_at(text: str, position: int) -> Sentence:
     found = next((part for part in parts if part.start <= position < part.end), parts[-1])
     gaps = [*re.finditer(r"\n\s*\n\s*", text)]
     start = max([found.start, *(gap.end() for gap in gaps if gap.end() <= position)])
-    end = min([found.end, *(gap.start() for gap in gaps if gap.start() >= position)])
+    end = min([found.end, *(gap.start() for gap in gaps if gap.start() > position)])
     return Sentence(text[start:end].strip(), start, end)
 
 
@@ -276,6 +276,23 @@ def with_title(question: str, title: str) -> str:
     name, qualifier = split_title(title, commas=True)
     addition = apart or (qualifier if set(content_words(name)) <= question_words else title)
     return question if set(content_words(addition)) <= question_words else f"{question.rstrip('?')} ({addition})?"
+
+
+def names_title(text: str, title: str, titles: Collection[str] = ()) -> bool:
+    """Return whether a text names what a title stands for: it has all its words.
+
+    Of a section it may have those of the heading or of the document alone, if none of some other ``titles`` has that.
+
+    >>> names_title("The forest cabin costs 95 euros.", "Prices › Forest Cabin", ["Prices › Lake Cabin"])
+    True
+    >>> names_title("The fees are 10 euros.", "Acme › Fees", ["Globex › Fees"])
+    False
+    """
+    words = set(content_words(text))
+    elsewhere = {part for other in titles if other != title for part in other.split(SECTION)}
+    parts = title.split(SECTION)
+    own = [part for part in parts if part not in elsewhere and content_words(part)]
+    return any(set(content_words(part)) <= words for part in ([title] if len(parts) == 1 else [title, *own]))
 
 
 SECTION = " › "

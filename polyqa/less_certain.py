@@ -170,7 +170,7 @@ class _LongAnswer:
                 evidence = list(dict.fromkeys(self._evidence(place) for place in sorted(part.tells)))
                 passage = self._passage(part.text, part.tells)
                 if not all(evidence):
-                    evidence = [_with_title(part.text, passage) if passage and part in alike else part.text]
+                    evidence = [self._titled(part.text, passage) if passage and part in alike else part.text]
                 else:
                     evidence[0] = f"{self._item(part.text)}{evidence[0]}"
                 gaps = chain([part.gap], repeat(" "))
@@ -242,11 +242,11 @@ class _LongAnswer:
                 moved = passage or moved
                 if not going:
                     text = part.text.removeprefix(self._item(part.text))
-                    behind.append(_with_title(text, passage) if passage and passage is not titled else text)
+                    behind.append(self._titled(text, passage) if passage and passage is not titled else text)
                     titled = passage or titled
             else:  # what it points to, or the title that it stood behind, may have gone
                 lacks = passage is not None and (back or passage is moved)
-                parts.append(replace(part, text=_with_title(part.text, passage)) if passage and lacks else part)
+                parts.append(replace(part, text=self._titled(part.text, passage)) if passage and lacks else part)
                 moved = None
         parts += self.forgotten(staying, sure, parts)
         opened = self.opened and sum(bool(part.tells) for part in parts) > 1
@@ -288,10 +288,19 @@ class _LongAnswer:
         if passage is None or not text:
             return ""
         if len(text.split()) <= _LONGEST:
-            text = _with_title(text, passage)
+            text = self._titled(text, passage)
         else:
             text = f"{passage.title}: {reading.answer}." if passage.title else statement(reading)
         return with_marks(text, [reading], self.passages) if self.marked else text
+
+    def _titled(self, text: str, passage: PromptPassage) -> str:
+        """Return a sentence with the title before it, unless it names what that stands for, or a question before it."""
+        if "? " in text or not passage.title:
+            return text
+        if _POINTS_BACK.match(text):
+            return f"{passage.title}: {text}"
+        titles = [one.title for one in self.cited.values()]
+        return with_subject(Sentence(text, 0, len(text)), passage, titles, named=True)
 
     def _opening(self, staying: Sequence[int]) -> str:
         """Return the sentence that says what may be meant, if there was one; nothing if one title says it all."""
@@ -299,14 +308,6 @@ class _LongAnswer:
         cited = [self.cited[reading.pid] for reading in readings if reading.pid in self.cited]
         several_titles = len({passage.title for passage in cited}) > 1
         return opening_of(self.question, readings, cited) if several_titles else ""
-
-
-def _with_title(text: str, passage: PromptPassage) -> str:
-    """Return a sentence with the title before it, unless it has the title's words, or a question before it."""
-    if "? " in text or not passage.title:
-        return text
-    points = _POINTS_BACK.match(text)
-    return f"{passage.title}: {text}" if points else with_subject(Sentence(text, 0, len(text)), passage, named=True)
 
 
 def _sentences(text: str) -> Iterator[tuple[str, str]]:

@@ -15,10 +15,10 @@ from polyqa.lm.probabilities import probability_of_first, probability_of_yes
 from polyqa.lm.sampling import GREEDY_SAMPLING
 from polyqa.metrics.agreement import agree, repeats
 from polyqa.metrics.text import (
-    content_words,
     ends,
     holds,
     names_and_numbers,
+    names_title,
     normalize_answer,
     sentences,
     split_title,
@@ -266,21 +266,23 @@ class Spanwise(RetrievingProgram):
 
 def _complete(question: str, answer: str, chosen: Sequence[tuple[float, Finding]], doubtful: Sequence[Finding]) -> str:
     """Return a long answer that tells every finding, and last quotes doubtful ones, if they are sentences."""
-    text = _told(question, answer, chosen)
+    titles = [finding.passage.title for finding in (*(one for _, one in chosen), *doubtful)]
+    text = _told(question, answer, chosen, titles)
     covered = [finding.sentence for _, finding in chosen]
     less = [one for one in doubtful if not holds(text, one.answer) and one.sentence not in covered and one.reads_well]
-    return in_paragraphs(text, " ".join([LESS_CERTAIN, *dict.fromkeys(map(_quote, less))]) if less else "")
+    quotes = dict.fromkeys(_quote(one, titles) for one in less)
+    return in_paragraphs(text, " ".join([LESS_CERTAIN, *quotes]) if less else "")
 
 
-def _quote(finding: Finding) -> str:
-    """Return the sentence of a finding, after the passage's title if it does not name it."""
+def _quote(finding: Finding, titles: Sequence[str]) -> str:
+    """Return the sentence of a finding, after the passage's title if it does not name that apart from the others."""
     quoted = finding.quoted if ends(finding.quoted) else f"{finding.quoted.rstrip('…')}…"
     quoted = f"{'…' * quoted[:1].islower()}{quoted}"  # a passage may begin within a sentence
-    names_title = set(content_words(finding.passage.title)) <= set(content_words(quoted))
-    return quoted if names_title else f"{finding.passage.title}: {quoted}"
+    title = finding.passage.title
+    return quoted if names_title(quoted, title, titles) else f"{title}: {quoted}"
 
 
-def _told(question: str, answer: str, chosen: Sequence[tuple[float, Finding]]) -> str:
+def _told(question: str, answer: str, chosen: Sequence[tuple[float, Finding]], titles: Sequence[str]) -> str:
     """Return the line for each finding, with what it is about, or a quote where the line is none that it bears out.
 
     Small models leave answers out, add names and figures of their own or of another thing, and say of two things of one
@@ -302,9 +304,9 @@ def _told(question: str, answer: str, chosen: Sequence[tuple[float, Finding]]) -
             continue  # what is quoted tells it apart from another answer there
         tells_apart = shared[rest] == 1 or not finding.reads_well
         if tells_apart and _bears_out(finding, line, question):
-            told_lines.append(line if title == about else _titled(line, title, question))
+            told_lines.append(line if title == about else _titled(line, title, question, titles))
         elif not (told_lines and title == about and holds(told_lines[-1], finding.answer)):  # not twice
-            told_lines.append(_quote(finding))
+            told_lines.append(_quote(finding, titles))
             quoted.append((title, told_lines[-1]))
         about = title
     return " ".join(dict.fromkeys(told_lines))
@@ -333,9 +335,9 @@ def _bears_out(finding: Finding, line: str, question: str) -> bool:
     return all(name <= known_stems and (pronoun or name & here or not name <= text) for name in names)
 
 
-def _titled(line: str, title: str, question: str) -> str:
+def _titled(line: str, title: str, question: str, titles: Sequence[str]) -> str:
     """Return a line with the passage's title, if neither it nor the question has what that says."""
     name, qualifier = split_title(title)
-    if stems(title) <= stems(f"{line} {question}"):
+    if stems(title) <= stems(f"{line} {question}") or names_title(line, title, titles):
         return line
     return line.replace(name, title, 1) if qualifier and name in line else f"{title}: {line}"

@@ -14,6 +14,7 @@ from polyqa.metrics.text import (
     content_words,
     holds,
     is_kind,
+    names_title,
     normalize_words,
     sentences,
     split_title,
@@ -94,7 +95,8 @@ def _told(sourced: Sequence[_Found], *, named: bool) -> list[str]:
         elif passage is before and holds(sentence.text, reading.answer):
             text = _end(sentence.text)
         else:
-            text = with_subject(sentence, passage, named=named or not holds(sentence.text, reading.answer))
+            titles = [one.title for _, one, _ in sourced if one is not None]
+            text = with_subject(sentence, passage, titles, named=named or not holds(sentence.text, reading.answer))
         key = text if passage is None or sentence is None else f"{passage.title}: {sentence.text}"
         if texts.setdefault(normalize_words(key), text) is text:
             before = passage
@@ -124,13 +126,14 @@ def _evidence(
     return None, None
 
 
-def with_subject(sentence: Sentence, passage: PromptPassage, *, named: bool) -> str:
+def with_subject(sentence: Sentence, passage: PromptPassage, titles: Sequence[str], *, named: bool) -> str:
     """Return a sentence of a passage as it stands, with the title before it where it does not say what it is about.
 
-    If ``named``, it must tell its subject from namesakes; else only one that points to something needs a title.
+    If ``named``, it must tell its subject from what other ``titles`` stand for; else only one that points to something
+    needs a title.
     """
     title = passage.title if named else split_title(passage.title)[0]
-    says_it = set(content_words(title)) <= set(content_words(sentence.text))
+    says_it = names_title(sentence.text, title, titles)
     clear = says_it or not (named or _POINTS.search(sentence.text))
     return _end(sentence.text if clear else f"{title}: {sentence.text}")
 
@@ -229,11 +232,12 @@ def _more(
     question: str, cited: Sequence[PromptPassage], earlier: Sequence[str], words: float, models: Models
 ) -> list[str]:
     """Return more sentences of the cited passages, the nearest to the question first, up to a number of words."""
+    titles = [passage.title for passage in cited]
     options = [
         text
         for passage in dict.fromkeys(cited)
         for sentence in sentences(passage.text)
-        if (text := with_subject(sentence, passage, named=True)) not in earlier
+        if (text := with_subject(sentence, passage, titles, named=True)) not in earlier
     ]
     near = models.encoder.similarity([question], options)[0]
     length, further = sum(len(text.split()) for text in earlier), []
