@@ -334,6 +334,7 @@ def test_front_matter_and_what_site_generators_add_to_markdown() -> None:
         '!!! warning "Mind"\n    Body\n\n# T { #id }': ["Mind: Body", "T"],
         "```\n!!! note\n    x\n```": ["!!! note\n    x\n"],
         '{{% note %}}\nMind [it]({{< relref "a#b" >}}).\n{{% /note %}}': ["Mind it."],
+        'Mind [it]({% page "/a/#b" %}), [him]({{ site.url }}/c) and {{ her }}.': ["Mind it, him and {{ her }}."],
         "{% raw %}\nText\n\n::: tip\nMore\n:::": ["Text", "More"],
         "(label)=\n```{note}\n:class: x\n\nSee {ref}`it`.\n```": ["See it."],
         "<script>\nx\n</script>\n\nText": ["Text"],
