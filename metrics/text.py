@@ -271,8 +271,7 @@ def with_title(question: str, title: str) -> str:
     ('What is it (Acme)?', 'What is it (Contract, part 2 › Fees (old))?')
     """
     question_words = set(content_words(question))
-    document, section, _ = title.partition(SECTION)
-    apart = split_title(document)[1] if section else ""  # from other documents of its title
+    apart = _document_apart(title)[1]
     name, qualifier = split_title(title, commas=True)
     addition = apart or (qualifier if set(content_words(name)) <= question_words else title)
     return question if set(content_words(addition)) <= question_words else f"{question.rstrip('?')} ({addition})?"
@@ -311,19 +310,27 @@ def split_title(title: str, *, commas: bool = False) -> tuple[str, str]:
 
     >>> split_title("Titanic (1953 film)"), split_title("Perth, Ontario"), split_title("Perth, Ontario", commas=True)
     (('Titanic', '1953 film'), ('Perth, Ontario', ''), ('Perth', 'Ontario'))
-    >>> split_title("Contract (Acme) › Fees")
-    ('Contract › Fees', 'Acme')
+    >>> split_title("Contract (Acme) › Fees"), split_title("Paid parental leave (PPL) › Notice")
+    (('Contract › Fees', 'Acme'), ('Paid parental leave (PPL) › Notice', ''))
     """
     title = title.strip()
-    document, section, rest = title.partition(SECTION)
-    if section and (parts := split_title(document))[1]:
-        return f"{parts[0]}{section}{rest}", parts[1]
+    if (parts := _document_apart(title))[1]:
+        return parts
     name, bracket, qualifier = title.removesuffix(")").rpartition("(")
     name = name.rstrip()
     if title.endswith(")") and bracket and name and ")" not in qualifier and "\n" not in name:
         return name, qualifier.strip()
     match = re.fullmatch(r"(.+?), (.+)", title) if commas else None
     return (match[1], match[2]) if match else (title, "")
+
+
+def _document_apart(title: str) -> tuple[str, str]:
+    """Split from the title of a section what tells its document from others of one title; it may be empty."""
+    document, section, rest = title.partition(SECTION)
+    name, qualifier = split_title(document) if section else ("", "")
+    letters = iter(name.lower())
+    abbreviates = qualifier.isupper() and all(letter in letters for letter in qualifier.lower())
+    return (title, "") if abbreviates else (f"{name}{section}{rest}", qualifier)
 
 
 def is_kind(qualifier: str) -> bool:

@@ -141,15 +141,23 @@ def titles(question: str, readings: Sequence[str], sources: Sequence[str] = ()) 
     ['Falcon 9', 'Falcon Heavy']
     >>> titles("Who is Keller?", ["Who is Keller?", "Who is Keller the elder?"], ["Jonas Keller", "Lars Keller"])
     ['Jonas Keller', 'elder']
+    >>> sections = ["Leave types › Paid leave", "Leave types › Parental bereavement leave"]
+    >>> titles("How long is leave?", [f"How long is leave ({section})?" for section in sections], sections)
+    ['Paid', 'Parental bereavement']
     """
-    parsed = [_Question(text) for text in readings]
+    # What a section's path says is told by its heading, see below.
+    sections = [f" ({source})" if SECTION in source else "" for source in sources]
+    parsed = [
+        _Question(text.replace(section, ""))
+        for text, section in zip_longest(readings, sections[: len(readings)], fillvalue="")
+    ]
     shared = _shared(parsed)
     asked_words = shared | frozenset(_Question(question).words)
     titled = [reading_text.titled(asked_words) for reading_text in parsed]
     if not _tell_apart(titled) and len(parsed) > 1:
         by_others = [reading_text.titled(shared) for reading_text in parsed]
         titled = by_others if _tell_apart(by_others) else titled
-    source_titles = [_title_of_source(title, asked_words) for title in sources[: len(readings)]]
+    source_titles = [_title_of_source(title, asked_words, sources) for title in sources[: len(readings)]]
     taken: list[str] = []
     for reading, *options in zip_longest(readings, titled, source_titles, fillvalue=""):
         taken_elsewhere = {*taken, *titled[len(taken) + 1 :], *readings}
@@ -158,9 +166,14 @@ def titles(question: str, readings: Sequence[str], sources: Sequence[str] = ()) 
     return taken
 
 
-def _title_of_source(title: str, asked: frozenset[str]) -> str:
-    """Return what a title, document › section, adds to the question; its last part if it adds nothing."""
+def _title_of_source(title: str, asked: frozenset[str], titles: Sequence[str]) -> str:
+    """Return what a title, document › section, adds to the question; its last part if it adds nothing.
+
+    A heading that no other title has needs no document.
+    """
     parts = title.split(SECTION)[::-1]
+    if all(other == title or other.rpartition(SECTION)[2] != parts[0] for other in titles):
+        del parts[1:]
     # In a question the first word has a capital whatever it is; in a title it may begin a name.
     return next(filter(None, (_Question(f"of the {part}").titled(asked) for part in parts)), parts[0])
 
