@@ -82,21 +82,18 @@ def at_work(mlflow: str | None = None, *, overwrite: bool = False) -> Iterator[N
 
 @contextmanager
 def _progress_bar(total: int, text: str = "") -> Iterator[Callable[..., None]]:
-    """Show a bar on standard error, see `polyqa.evaluation.progress.Bar`."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    """Show a bar on standard error, see `polyqa.evaluation.progress.Bar`; in a file its end, see `waiting`, too."""
+    from tqdm import tqdm
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[text]}"), console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total, text=text)
-        yield lambda to=text: bar.update(task, advance=1, text=to)
+    with tqdm(total=total, postfix=text, file=sys.stderr, dynamic_ncols=True) as bar:
+
+        def move(to: str = text) -> None:
+            bar.set_postfix_str(to, refresh=False)
+            bar.update()
+
+        yield move
+    if not sys.stderr.isatty():
+        say(str(bar), err=True)
 
 
 def console() -> "Console":

@@ -13,8 +13,10 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 import pytest
 from tqdm.auto import tqdm
 
+from polyqa.cli.display import at_work
 from polyqa.cli.terminal import say
 from polyqa.cli.waiting import AFTER, waiting
+from polyqa.evaluation.progress import bar
 
 
 class Terminal(io.StringIO):
@@ -94,6 +96,20 @@ def test_a_log_holds_progress_bars_as_lines_now_and_then(seconds: float, monkeyp
     assert (begun, done) == ("begun", "done")
     assert bool(bars) is (seconds == 0)
     assert not re.search(r"[\r\x1b]", log.getvalue())
+
+
+@pytest.mark.parametrize("seconds", [60.0, 0.0])
+def test_a_log_holds_how_far_a_command_is(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polyqa.cli.waiting.IN_A_LOG", seconds)
+    log = io.StringIO()
+    with redirect_stderr(log), waiting(), at_work(), bar(3, "passages") as move:
+        for _ in range(3):
+            time.sleep(0.2)  # tqdm draws ten times a second at most
+            move()
+    *meanwhile, end = log.getvalue().splitlines()
+    assert "3/3" in end
+    assert end.endswith("passages]")
+    assert any("1/3" in line for line in meanwhile) is (seconds == 0)
 
 
 def test_on_a_real_terminal_it_comes_before_anything_is_loaded() -> None:
