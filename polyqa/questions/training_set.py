@@ -12,7 +12,7 @@ from polyqa.base.values import Passage
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.exact_presence import exact_presence
 from polyqa.metrics.gold import Question, Reading, same_words
-from polyqa.metrics.text import normalize_answer, split_title
+from polyqa.metrics.text import SECTION, names_title, normalize_answer, split_title
 from polyqa.metrics.text import with_title as with_document
 from polyqa.models import Encoder, SpanReader
 
@@ -418,7 +418,8 @@ def _confirmed(readings: Sequence[Reading], corpus: Mapping[str, Passage], reade
 
     Not in the whole of it: there a small reader takes one reading for another, and good questions would go.
     """
-    readers = reader.read([(reading.question, _sentence(reading, corpus[reading.pid or ""])) for reading in readings])
+    sentences = _sentences(readings, corpus)
+    readers = reader.read([(reading.question, text) for reading, text in zip(readings, sentences, strict=True)])
     return [
         reading
         for reading, read in zip(readings, readers, strict=True)
@@ -430,19 +431,27 @@ def long_answer(readings: Sequence[Reading], corpus: Mapping[str, Passage]) -> s
     """Return a reference answer: the sentences that hold the readings' answers, each understood by itself.
 
     A pronoun at a sentence's beginning, and "the bridge" for *Tower Bridge*, become the passage's title; a
-    sentence that shares no word with the title names it first.
+    sentence that shares no word with the title names it first. Of a section it need only name the heading, or the
+    document, that no other passage of the readings has.
     """
-    sentences = dict.fromkeys(_sentence(reading, corpus[reading.pid or ""]) for reading in readings)
-    return " ".join(sentences)
+    return " ".join(dict.fromkeys(_sentences(readings, corpus)))
 
 
-def _sentence(reading: Reading, passage: Passage) -> str:
+def _sentences(readings: Sequence[Reading], corpus: Mapping[str, Passage]) -> list[str]:
+    passages = [corpus[reading.pid or ""] for reading in readings]
+    titles = [passage.title for passage in passages]
+    return [_sentence(reading, passage, titles) for reading, passage in zip(readings, passages, strict=True)]
+
+
+def _sentence(reading: Reading, passage: Passage, titles: Sequence[str]) -> str:
     from punkt import sent_tokenize
 
     parts = sent_tokenize(" ".join(passage.text.split()))
     holding = [part for part in parts if exact_presence(reading.short_answers, part)]
     question_words = set(normalize_answer(reading.question).split())
     text = max(holding or parts, key=lambda part: len(question_words & set(normalize_answer(part).split())))
+    if SECTION in passage.title:
+        return text if names_title(text, passage.title, titles) else f"{passage.title}: {text}"
     name, qualifier = split_title(passage.title, commas=True)
     last = re.escape(name.split()[-1].lower()) if name else "it"
     opening = _PRONOUN.match(text) or re.match(rf"^(?:The|This) {last}\b", text)

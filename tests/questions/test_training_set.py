@@ -348,6 +348,22 @@ def test_sentences_of_the_reference_answer_are_understood_by_themselves() -> Non
     assert long_answer(readings, TEXTS) == "Mill Bridge (Ely) is 90 metres long. Mill Bridge (Bath) was closed in 1950."
 
 
+def test_a_section_is_named_by_its_heading_or_its_document_where_that_tells_it_apart() -> None:
+    texts = {
+        "Prices › Lake Cabin": "The lake cabin costs 80 euros.",
+        "Prices › Forest Cabin": "It costs 95 euros.",
+        "Acme › Fees": "Fees are 10 euros.",
+        "Globex › Fees": "Fees are 20 euros, says Globex.",
+    }
+    corpus = {title: Passage(pid=title, title=title, text=text) for title, text in texts.items()}
+    prices = dict(zip(texts, (80, 95, 10, 20), strict=True))
+    readings = [Reading("How much is it?", (f"{price} euros",), title) for title, price in prices.items()]
+    assert long_answer(readings, corpus) == (
+        "The lake cabin costs 80 euros. Prices › Forest Cabin: It costs 95 euros. "
+        "Acme › Fees: Fees are 10 euros. Fees are 20 euros, says Globex."
+    )
+
+
 def test_passages_that_share_a_name_are_picked_first() -> None:
     assert {passage.pid for passage in pick_passages(CORPUS, 3)} == {"a", "b", "c"}
     assert len(pick_passages(CORPUS, 4)) == 4
