@@ -18,7 +18,7 @@ won the election?*.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -105,21 +105,18 @@ def _of_several(about: Mapping[str, Named]) -> dict[str, Named]:
 def _by_document(passages: Sequence[Passage]) -> dict[str, Named]:
     """Return sections as parts of documents whose titles share a name."""
     parts = {passage.pid: passage.title.partition(SECTION) for passage in passages if SECTION in passage.title}
-    bases = _bases_of((parts[passage.pid][0], passage.text) for passage in passages if passage.pid in parts)
-    return {pid: Named(document, bases[document], section) for pid, (document, _, section) in parts.items()}
+    bases = base_names([_renamed(passage, parts[passage.pid][0]) for passage in passages if passage.pid in parts])
+    return {pid: Named(document, bases[pid], section) for pid, (document, _, section) in parts.items()}
 
 
 def _by_heading(passages: Sequence[Passage]) -> dict[str, Named]:
     """Return sections as what their headings name, beside documents without sections."""
     headings = {passage.pid: passage.title.rpartition(SECTION)[2] for passage in passages}
-    bases = _bases_of((headings[passage.pid], passage.text) for passage in passages)
-    # Nobody means one of several when asking about "the step".
-    steps = {heading for heading, base in bases.items() if base.startswith(THE) and _NUMBER.search(heading)}
-    return {
-        passage.pid: Named(heading, bases[heading])
-        for passage in passages
-        if (heading := headings[passage.pid]) not in steps or heading == passage.title
-    }
+    bases = base_names([_renamed(passage, headings[passage.pid]) for passage in passages])
+    about = {passage.pid: Named(headings[passage.pid], bases[passage.pid]) for passage in passages}
+    # Nobody means one of several sections when asking about "the step".
+    steps = {pid for pid, one in about.items() if one.base.startswith(THE) and _NUMBER.search(one.title)}
+    return {p.pid: about[p.pid] for p in passages if p.pid not in steps or SECTION not in p.title}
 
 
 def _by_kind(passages: Sequence[Passage]) -> dict[str, Named]:
@@ -146,12 +143,8 @@ def _by_kind(passages: Sequence[Passage]) -> dict[str, Named]:
     return about
 
 
-def _bases_of(titled_texts: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the `base_names` of titles, each with all the texts that have it."""
-    texts: dict[str, list[str]] = {}
-    for title, text in titled_texts:
-        texts.setdefault(title, []).append(text)
-    return base_names([Passage(pid=title, title=title, text="\n".join(those)) for title, those in texts.items()])
+def _renamed(passage: Passage, title: str) -> Passage:
+    return passage.model_copy(update={"title": title})
 
 
 def shared_name(name: str, other: str) -> str:
@@ -236,7 +229,8 @@ def base_names(passages: Sequence[Passage]) -> dict[str, str]:
     How titles begin or end counts for those that share nothing closer.
     """
     names = {passage.pid: split_title(passage.title, commas=True)[0] for passage in passages}
-    counted = Counter(name for name in names.values() if name)
+    titles = {passage.title: names[passage.pid] for passage in passages}  # of an article there may be many passages
+    counted = Counter(name for name in titles.values() if name)
     closer: dict[str, set[str]] = {name: {name} for name in counted}
     for passage in passages:
         if name := names[passage.pid]:
@@ -263,7 +257,7 @@ def base_names(passages: Sequence[Passage]) -> dict[str, str]:
 
 
 def _most_shared(options: Mapping[str, Collection[str]], counted: Mapping[str, int]) -> dict[str, str]:
-    """Return for each name the option that most passages have; the longer one if as many have both."""
+    """Return for each name the option that most titles have; the longer one if as many have both."""
     members: Counter[str] = Counter()
     for name, bases in options.items():
         for base in bases:
