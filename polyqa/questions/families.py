@@ -45,6 +45,7 @@ _TELLS_APART = re.compile(r"[a-z\d]|[IVXL]+$")
 _COUNTED = re.compile(r"\d|[IVXL]+$")
 _PLURAL = re.compile(r"[^s]s$")
 _LONGEST_KIND = 5  # words
+_COUNTED_HEADING = re.compile(rf"{SECTION}\D+ (?:\d{{1,3}}[A-Z]?(?:-\d{{1,3}})?|[IVXL]+)$")
 _CALLED = re.compile(r"\b([A-Z][\w-]*(?: [A-Z][\w-]*)*) (?:is|was|are|were)\b")
 THE = "the "
 """How the shared name of things of one kind begins."""
@@ -114,9 +115,9 @@ def _by_heading(passages: Sequence[Passage]) -> dict[str, Named]:
     headings = {passage.pid: passage.title.rpartition(SECTION)[2] for passage in passages}
     bases = base_names([_renamed(passage, headings[passage.pid]) for passage in passages])
     about = {passage.pid: Named(headings[passage.pid], bases[passage.pid]) for passage in passages}
-    # Nobody means one of several sections when asking about "the step".
-    steps = {pid for pid, one in about.items() if one.base.startswith(THE) and _NUMBER.search(one.title)}
-    return {p.pid: about[p.pid] for p in passages if p.pid not in steps or SECTION not in p.title}
+    # "Step 2" is no name, if its text does not have it: nobody means one of several steps by "the step".
+    steps = {p.pid for p in passages if _COUNTED_HEADING.search(p.title) and headings[p.pid] not in p.text}
+    return {pid: one for pid, one in about.items() if pid not in steps}
 
 
 def _by_kind(passages: Sequence[Passage]) -> dict[str, Named]:
@@ -305,8 +306,8 @@ def without_qualifier(question: str, title: str, base: str) -> str | None:
     name, qualifier = split_title(title, commas=True)
     text = question
     if base.startswith(THE) and name:
-        mention = rf"\b(?:[Tt]he )?(?:{re.escape(name)}|{re.escape(_small(name))})\b"
-        text, replaced = re.subn(mention, lambda _: base, text, count=1)
+        mention = rf"\b([Tt]he )?(?:{re.escape(name)}|{re.escape(_small(name))})\b"
+        text, replaced = re.subn(mention, lambda found: base if found[1] else spoken(base), text, count=1)
         return text if replaced else None
     if name and name not in text and _small(name) in text:
         name, base = _small(name), _small(base)
@@ -332,15 +333,35 @@ def with_title(question: str, title: str, base: str) -> str | None:
     'Who runs the office in Oslo?'
     >>> with_title("Who runs Orion?", "Orion cluster", "Orion")
     'Who runs the Orion cluster?'
+    >>> with_title("How long is annual leave?", "Advanced annual leave", "the annual leave")
+    'How long is advanced annual leave?'
     """
     if base.startswith(THE):
         full_title = f"{THE}{_small(title)}"
+        bare_title = _small(title)
     else:
         following = title.removeprefix(base).split()
         full_title = f"{THE}{title}" if title.startswith(f"{base} ") and following[0][:1].islower() else title
-    article = "" if full_title == title else r"(?:the )?"
-    changed, replaced = re.subn(rf"\b{article}{re.escape(base)}(?!\w)", lambda _: full_title, question, count=1)
+        bare_title = full_title
+    name = spoken(base)
+    article = "(the )?" if name != base or full_title != title else "()"
+    changed, replaced = re.subn(
+        rf"\b{article}{re.escape(name)}(?!\w)",
+        lambda found: full_title if found[1] or name == base else bare_title,
+        question,
+        count=1,
+    )
     return changed if replaced else None
+
+
+def spoken(base: str) -> str:
+    """Return a shared name as questions have it: of what is named in several words many lack the article.
+
+    >>> spoken("the annual leave"), spoken("the leave")
+    ('annual leave', 'the leave')
+    """
+    name = base.removeprefix(THE)
+    return name if " " in name else base
 
 
 def without_time(question: str) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ from polyqa.metrics.text import normalize_answer
 from polyqa.signatures import AskOfNamesakes
 
 from .examples import with_examples
-from .families import Named, named, with_title
+from .families import Named, named, spoken, with_title
 from .generation import answered_again, bare_question, is_question
 
 
@@ -100,7 +100,7 @@ def _ask(namesakes: tuple[Namesake, Namesake]) -> AskedOfNamesakes | None:
     reply = with_examples(AskOfNamesakes)(passages=numbered_passages, name=base)
     question = bare_question(reply.question)
     answers = [answer.strip() for answer in (reply.first_answer, reply.second_answer)]
-    if not is_question(question) or base.casefold() not in question.casefold():
+    if not is_question(question) or spoken(base).casefold() not in question.casefold():
         return None
     spans = all(answer and answer in passage.text for answer, passage in zip(answers, pair, strict=True))
     if not spans or len(set(map(normalize_answer, answers))) < len(answers):

@@ -155,6 +155,9 @@ def test_sections_are_about_what_their_headings_name_or_about_their_documents() 
         ("When was the Office in Oslo opened?", "Office in Oslo", "the office", "When was the office opened?"),
         ("Who won Hackathon 2021?", "Hackathon 2021", "the hackathon", "Who won the hackathon?"),
         ("When was Falcon 2 released?", "Falcon 2", "Falcon", "When was Falcon released?"),
+        ("How long is sick leave?", "Sick leave", "the sick leave", "How long is sick leave?"),
+        ("How long is the sick leave?", "Sick leave", "the sick leave", "How long is the sick leave?"),
+        ("How long is advanced sick leave?", "Advanced sick leave", "the sick leave", "How long is sick leave?"),
         ("When was the canteen opened?", "Office in Oslo", "the office", None),
     ],
 )
