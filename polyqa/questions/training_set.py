@@ -16,7 +16,7 @@ from polyqa.metrics.text import SECTION, names_title, normalize_answer, split_ti
 from polyqa.metrics.text import with_title as with_document
 from polyqa.models import Encoder, SpanReader
 
-from .families import THE, Named, families, named, with_title, without_qualifier, without_time
+from .families import Named, families, named, with_title, without_qualifier, without_time
 from .namesakes import AskedOfNamesakes
 from .quality import fault, mended
 from .types import GeneratedQuestion
@@ -244,8 +244,9 @@ class _Builder:
             short = reading.question if with_title(reading.question, title, base) else None
         if short is None:
             return None
-        if bare or base.startswith(THE):
-            explicit = replace(reading, question=with_title(short, title, base) or short)
+        text = with_title(short, title, base) or short
+        if bare or text.casefold() == reading.question.casefold():  # "the office in Oslo" for "the Office in Oslo"
+            explicit = replace(reading, question=text)
             if reading in self._doubtful:
                 self._doubtful.add(explicit)
             reading = explicit
