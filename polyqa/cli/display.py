@@ -198,9 +198,8 @@ def show_prompts(calls: "Iterable[Call]") -> None:
         out.print(f"[bold]reply[/]\n{escaped(call.reply)}\n")
 
 
-def show_json(data: Any, *, lines: bool = False) -> None:
-    """Print data as JSON, for people, or in one line."""
+def show_json(data: Any) -> None:
+    """Print data as JSON."""
     import json
 
-    layout = None if lines else 2
-    say_json(json.dumps(data, indent=layout, ensure_ascii=not has_every_character(), default=str))
+    say_json(json.dumps(data, indent=2, ensure_ascii=not has_every_character(), default=str))
