@@ -33,7 +33,7 @@ class Command(TyperCommand):
         if not ctx.resilient_parsing and not {HELP, ALL} & {*args}:
             from .config import defaults
 
-            file_defaults = defaults(args)
+            file_defaults = defaults(args, ctx.find_root().command)
             ctx.default_map = self._defaults(file_defaults)
             args = [*self._settings_without_option(file_defaults), *args]
         parsed: list[str] = super().parse_args(ctx, args)
@@ -46,9 +46,9 @@ class Command(TyperCommand):
     def _defaults(self, file_defaults: Mapping[str, Any]) -> dict[str, Any]:
         """Return defaults by the names of parameters."""
         options = {option: param for param in self.params for option in param.opts}
-        params_and_values = [(options.get(f"--{key.replace('_', '-')}"), value) for key, value in file_defaults.items()]
+        params_and_values = [(options.get(f"--{name}"), value) for name, value in file_defaults.items()]
         return {
-            str(parameter.name): [value] if getattr(parameter, "multiple", False) else value
+            str(parameter.name): [value] if getattr(parameter, "multiple", False) and isinstance(value, str) else value
             for parameter, value in params_and_values
             if parameter
         }
@@ -59,10 +59,9 @@ class Command(TyperCommand):
         As a default of --lm-set they would be lost where the command line sets anything by it.
         """
         names = {param.name for param in self.params}
-        names_without_option = [
-            name for name in SET_BY_LM_SET if name in file_defaults and name not in names and "lm_set" in names
-        ]
-        return [f"--lm-set={name}={file_defaults[name]}" for name in names_without_option]
+        set_in_file = {name: file_defaults.get(name.replace("_", "-")) for name in SET_BY_LM_SET if name not in names}
+        without_option = {name: value for name, value in set_in_file.items() if value is not None}
+        return [f"--lm-set={name}={value}" for name, value in without_option.items() if "lm_set" in names]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""
