@@ -163,6 +163,10 @@ def _by_titles(question: str, titles: Sequence[str]) -> tuple[str, list[str]]:
     """Return what titles have in common, and what differs; no labels unless each title is another thing."""
     if not all(titles) or len({title.casefold() for title in titles}) < len(titles):
         return "", []
+    paths = [title.split(SECTION) for title in titles]
+    while all(len(path) > 1 and path[0] == paths[0][0] for path in paths):  # the document of all
+        paths = [path[1:] for path in paths]
+    titles = [SECTION.join(path) for path in paths]
     parts = [split_title(title, commas=True) for title in titles]
     one_title = len({main_title for main_title, _ in parts}) == 1
     if one_title and all(SECTION in main_title and qualifier for main_title, qualifier in parts):

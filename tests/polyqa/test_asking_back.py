@@ -43,6 +43,15 @@ CANADA = ("", "Who was the first woman on the Supreme Court of Canada?", "Bertha
             (("Contract (Acme) › Termination", "What is the notice period?", "six weeks"), GLOBEX),
             "Which Contract: Acme or Globex?",
         ),
+        # sections of one document
+        (
+            "When was Mercury founded?",
+            (
+                ("notes › Mercury (automobile)", "When was the car brand Mercury founded?", "1938"),
+                ("notes › Mercury Records", "When was Mercury Records founded?", "1945"),
+            ),
+            "Which Mercury: the automobile or Mercury Records?",
+        ),
         # one of them lies in no folder
         (
             "What is the notice period?",
