@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from web_server import started
+from web_server import started, web_server
 
 from polyqa.artifacts.store import CARD, artifact_names, compiled_home
 from polyqa.base.errors import PolyqaError
@@ -91,6 +91,43 @@ def test_programs_that_were_compiled_here_are_offered(
     shelf = Shelf(embedded_lm(), indexes=[films.path])
     assert list(shelf.programs) == [*PROGRAMS, *artifact_names(), "my-corpus"]
     assert shelf.programs["my-corpus"].about["compiled"]
+
+
+OWN = '''
+import dspy
+
+class Best(dspy.Module):
+    def __init__(self, index):
+        super().__init__()
+        self.index = index
+
+    def forward(self, question):
+        passages = self.index.search(question, 1)
+        return dspy.Prediction(answer=passages[0].text, passages=passages)
+
+def best(index):
+    """Reads one passage aloud."""
+    return Best(index)
+'''
+
+
+def test_a_program_of_the_users_own_is_served(
+    films: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "read_aloud.py").write_text(OWN)
+    with web_server([films], programs=["read_aloud:best"]) as web:
+        asked = {"question": "Who wrote the novel?", "program": "best"}
+        told, filtered = (
+            httpx.post(f"{web.base}/ask", json=asked | more, timeout=120).json() for more in ({}, {"where": "page = 2"})
+        )
+        (listed,) = httpx.get(f"{web.base}/programs").json()["programs"]
+    assert told["answer"] == "Solaris is a novel that Lem published in 1961. A sea thinks in it."
+    assert filtered["answer"].startswith("Solaris is a film by Soderbergh")
+    assert (listed["name"], listed["summary"]) == ("best", "Reads one passage aloud.")
+    with pytest.raises(PolyqaError, match=r"read_aloud:worst cannot be imported: .*worst"):
+        Shelf(embedded_lm(), indexes=[films.path], programs=["read_aloud:worst"])
 
 
 def test_what_nobody_named_and_cannot_be_read_is_left_out(
