@@ -160,14 +160,14 @@ def test_what_cannot_be_asked_fails_alone_and_is_asked_again(answer: Answer, ser
 
 def test_a_batch_stops_at_its_limit_of_calls_and_goes_on(answer: Answer, server: Server) -> None:
     with pytest.raises(PolyqaError, match=r"the limit \(--max-calls\) is 2.* kept in .*a\.jsonl") as caught:
-        answer(max_calls=2)
+        answer(QUESTIONS[:3], max_calls=2)
     assert len(server.requests) <= 2
     done = len(server.requests)
     assert "larger --max-calls goes on" in str(caught.value)
     with pytest.raises(PolyqaError, match="--max-calls"):
-        answer(max_calls=2)
+        answer(QUESTIONS[:3], max_calls=2)
     assert len(server.requests) == done
-    assert answer(max_calls=100).took.calls == len(server.requests) == 4
+    assert answer(QUESTIONS[:3], max_calls=100).took.calls == len(server.requests) == 3
 
 
 def test_what_failed_attempts_took_stays_counted(
