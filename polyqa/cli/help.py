@@ -35,7 +35,8 @@ class Command(TyperCommand):
 
             file_defaults = defaults(args, ctx.find_root().command)
             ctx.default_map = self._defaults(file_defaults)
-            args = [*self._settings_without_option(file_defaults), *args]
+            if any(param.name == "lm_set" for param in self.params):
+                args = [*self._lm_set(file_defaults), *args]
         parsed: list[str] = super().parse_args(ctx, args)
         if _is_compiled(ctx.params.get("program")):
             for name in ("index", "passages"):
@@ -53,15 +54,16 @@ class Command(TyperCommand):
             if parameter
         }
 
-    def _settings_without_option(self, file_defaults: Mapping[str, Any]) -> list[str]:
-        """Return words that set by --lm-set what the command has no option for; those of the command line come later.
+    def _lm_set(self, file_defaults: Mapping[str, Any]) -> list[str]:
+        """Return words that set by --lm-set what the file does, and what the command has no option for.
 
-        As a default of --lm-set they would be lost where the command line sets anything by it.
+        Those of the command line come later. As a default of --lm-set they would be lost where it sets anything by it.
         """
         names = {param.name for param in self.params}
-        set_in_file = {name: file_defaults.get(name.replace("_", "-")) for name in SET_BY_LM_SET if name not in names}
-        without_option = {name: value for name, value in set_in_file.items() if value is not None}
-        return [f"--lm-set={name}={value}" for name, value in without_option.items() if "lm_set" in names]
+        listed = file_defaults.get("lm-set", [])
+        without_option = {name: file_defaults.get(name.replace("_", "-")) for name in {*SET_BY_LM_SET} - names}
+        pairs = [f"{name}={value}" for name, value in without_option.items() if value is not None]
+        return [f"--lm-set={pair}" for pair in [*([listed] if isinstance(listed, str) else listed), *pairs]]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""

@@ -28,13 +28,16 @@ def taken(command: str, *words: str) -> dict[str, Any]:
 
 
 def test_a_command_takes_each_default_by_its_option(file: Path) -> None:
-    file.write_text('index = "mine"\nprogram = "rac"\ntemperature = 0.5\npassages = 3\n')
+    file.write_text(
+        'index = "mine"\nprogram = "rac"\ntemperature = 0.5\npassages = 3\nlm-set = ["seed=1"]\njson = true\n'
+    )
     serve = taken("serve")
-    assert (serve["indexes"], serve["programs"], serve["lm_set"]) == (["mine"], ["rac"], ["temperature=0.5"])
+    assert (serve["indexes"], serve["programs"], serve["lm_set"]) == (["mine"], ["rac"], ["seed=1", "temperature=0.5"])
     lm_set = taken("serve", "--lm-set", "top_p=0.9")["lm_set"]
-    assert lm_set == ["temperature=0.5", "top_p=0.9"], "another setting leaves the file's own"
+    assert lm_set == ["seed=1", "temperature=0.5", "top_p=0.9"], "another setting leaves the file's own"
     ask = taken("ask", "Who?")
     assert (ask["index"], ask["program"], ask["temperature"], ask["passages"]) == ("mine", "rac", 0.5, 3)
+    assert (ask["lm_set"], ask["as_json"]) == (["seed=1"], True)
 
 
 def test_a_compiled_program_has_its_own_index_and_number_of_passages(file: Path) -> None:
