@@ -19,6 +19,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import index_names
 from polyqa.loading import DEFAULT_INDEX, default_program, load, open_index, over, warm_up
+from polyqa.metrics.text import SECTION
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import REGISTRY, Entry
 from polyqa.questions.families import base_names
@@ -92,11 +93,12 @@ class Shelf:
         self.shared_names = cache(self._shared_names)
 
     def _shared_names(self, index: str) -> list[str]:
-        """Return some names that passages of an index share, those of most passages first; none of a large index."""
+        """Return some names that titles of an index share, those of most titles first; none of a large index."""
         opened = self.indexes[index]
         bases = base_names(opened.passages) if len(opened) <= _SMALL else {}
-        shared = [name for name, times in Counter(bases.values()).most_common() if name and times > 1]
-        return shared[:_SHARED]
+        titled = dict.fromkeys((bases.get(passage.pid, ""), passage.title) for passage in opened.passages)
+        shared = [name for name, times in Counter(name for name, _ in titled).most_common() if name and times > 1]
+        return [name.rpartition(SECTION)[2] for name in shared[:_SHARED]]
 
     def names(self, program: str | None, index: str | None) -> tuple[str, str]:
         """Return the names of a program and an index, by default the server's; a `WebError` says that there is none."""

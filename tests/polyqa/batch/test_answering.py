@@ -335,15 +335,6 @@ def test_questions_that_are_no_file_are_asked_once(tmp_path: Path) -> None:
     assert (len(answered), answered.failed) == (1, {})
 
 
-def test_it_runs_where_an_event_loop_runs(answer: Answer) -> None:
-    import asyncio
-
-    async def notebook() -> Answered:
-        return answer(QUESTIONS[:2])
-
-    assert len(asyncio.run(notebook())) == 2
-
-
 def test_the_limit_learns_what_a_question_takes() -> None:
     limit = CallLimit(10, per_question=1)
     limit.add(4)

@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from web_server import started, web_server
 
 from polyqa.artifacts.store import CARD, artifact_names, compiled_home
 from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.cli import options
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.files import MANIFEST
@@ -81,6 +83,24 @@ def test_a_users_own_index_is_the_default(films: ColBERTIndex, tmp_path: Path, m
     shelf = Shelf(embedded_lm(), programs=["rac"])
     assert shelf.default_index == "alpha"
     assert shelf.shared_names("beta") == ["Solaris"]
+
+
+class Opened(list[Passage]):
+    """An index, as far as its passages go."""
+
+    @property
+    def passages(self) -> list[Passage]:
+        return self
+
+
+def test_a_name_that_titles_share_is_told_without_its_document_and_a_long_section_shares_none(
+    films: ColBERTIndex,
+) -> None:
+    shelf = Shelf(embedded_lm(), indexes=[films.path], programs=["rac"])
+    titles = ("notes › Mercury (planet)", "notes › Mercury (element)", "notes › Leave", "notes › Leave")
+    notes: Any = Opened(Passage(pid=str(at), title=title, text="") for at, title in enumerate(titles))
+    shelf.indexes["notes"] = notes
+    assert shelf.shared_names("notes") == ["Mercury"]
 
 
 def test_programs_that_were_compiled_here_are_offered(
