@@ -81,7 +81,6 @@ class Batch:
 class Outcome:
     """How a question ended: what it took, how sure its answer is, and why it has none if it has none."""
 
-    question: str
     took: Took
     failure: Failure | None = None
     standing: str | None = None
@@ -89,12 +88,12 @@ class Outcome:
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> "Outcome":
         """Return the outcome that a line of the file tells; a `ValueError` if it is no such line."""
-        error, question = line.get("error"), line.get("question")
-        if not isinstance(question, str) or not (isinstance(error, dict) or isinstance(line.get("answer"), str)):
+        error = line.get("error")
+        if not isinstance(line.get("question"), str) or not (_failed(line) or isinstance(line.get("answer"), str)):
             raise ValueError("it has no question, or neither an answer nor an error")
         failure = Failure.model_validate(error) if isinstance(error, dict) else None
         sums = {name: line.get(name, 0) for name in _SUMS}
-        return cls(question, Took(answers=1, failed=int(failure is not None), **sums), failure, line.get("standing"))
+        return cls(Took(answers=1, failed=int(failure is not None), **sums), failure, line.get("standing"))
 
 
 @dataclass(frozen=True)
