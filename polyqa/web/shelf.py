@@ -203,8 +203,8 @@ def _own(name: str) -> Offered:
     sys.path.append(str(Path.cwd()))
     try:
         make = resolve_name(name)
-    except (ImportError, AttributeError) as error:
-        raise PolyqaError(f"The program {name} cannot be imported: {error}.") from error
+    except Exception as error:  # whatever the user's module does when it is imported
+        raise PolyqaError(f"The program {name} cannot be imported ({type(error).__name__}: {error}).") from error
     summary, *_ = (make.__doc__ or "").strip().splitlines() or [""]
     return Offered(make.__name__, make, None, {**_about(None, compiled=False), "summary": summary})
 

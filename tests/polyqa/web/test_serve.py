@@ -146,8 +146,10 @@ def test_a_program_of_the_users_own_is_served(
     assert told["answer"] == "Solaris is a novel that Lem published in 1961. A sea thinks in it."
     assert filtered["answer"].startswith("Solaris is a film by Soderbergh")
     assert (listed["name"], listed["summary"]) == ("best", "Reads one passage aloud.")
-    with pytest.raises(PolyqaError, match=r"read_aloud:worst cannot be imported: .*worst"):
-        Shelf(embedded_lm(), indexes=[films.path], programs=["read_aloud:worst"])
+    (tmp_path / "half_written.py").write_text("def best(index)")
+    for name, why in (("read_aloud:worst", "AttributeError: .*worst"), ("half_written:best", "SyntaxError: ")):
+        with pytest.raises(PolyqaError, match=rf"{name} cannot be imported \({why}"):
+            Shelf(embedded_lm(), indexes=[films.path], programs=[name])
 
 
 def test_what_nobody_named_and_cannot_be_read_is_left_out(
