@@ -347,9 +347,10 @@ def _opened(
                     "(--overwrite)."
                 )
             answered = _by_new_ids(lines, asked)
-            del lines  # there may be many
             ledger.replace(answered)
-            yield ledger, {id: Outcome.of(line) for id, line in answered.items()}
+            outcomes = {id: Outcome.of(line) for id, line in answered.items()}
+            del lines, answered  # there may be many
+            yield ledger, outcomes
 
 
 def _settings_of(path: Path) -> Path:

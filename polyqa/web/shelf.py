@@ -95,8 +95,9 @@ class Shelf:
     def _shared_names(self, index: str) -> list[str]:
         """Return some names that titles of an index share, those of most titles first; none of a large index."""
         opened = self.indexes[index]
-        bases = base_names(opened.passages) if len(opened) <= _SMALL else {}
-        titled = dict.fromkeys((bases.get(passage.pid, ""), passage.title) for passage in opened.passages)
+        passages = opened.passages if len(opened) <= _SMALL else []
+        bases = base_names(passages)
+        titled = dict.fromkeys((bases[passage.pid], passage.title) for passage in passages)
         shared = [name for name, times in Counter(name for name, _ in titled).most_common() if name and times > 1]
         return [name.rpartition(SECTION)[2] for name in shared[:_SHARED]]
 
