@@ -11,7 +11,6 @@ from polyqa.base.values import Interpretation, Passage
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import (
     SECTION,
-    STOPWORDS,
     content_words,
     holds,
     is_kind,
@@ -31,10 +30,6 @@ _NUMBER = re.compile(
 _DENIES = re.compile(r"\b(?:not|no|neither|nor|except|but|without|other than)\b|n['’]t\b", re.IGNORECASE)
 _OPENINGS = ("Which ", "What do you mean")
 _LINE = re.compile(r"\d{1,2}\. (\S.*)")
-_PREPOSITIONS = frozenset(
-    ("in", "on", "at", "as", "from", "for", "during", "after", "before", "since", "until", "by", "of", "with", "under")
-)
-_LONGEST = 8  # words: a difference that is longer is no label
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,7 @@ def clarification(
 ) -> Clarification | None:
     """Return the question back about some readings; ``None`` if they have fewer than two answers.
 
-    It is made from titles and questions of the readings, and costs no call.
+    A choice is what the title of a passage adds to the name that all share, else the whole reading. It costs no call.
     """
     answers: dict[str, int] = {}
     for place, reading in enumerate(readings):
@@ -102,7 +97,7 @@ def clarification(
     about = [titles.get(reading.pid or "", "") for reading in chosen]
     telling = any(holds(title, reading.answer, without_marks) for title, reading in zip(about, chosen, strict=True))
     name, labels = ("", []) if telling else _by_titles(question, about)
-    labels = labels or _by_questions(question, [reading.question for reading in chosen])
+    labels = labels or [f"“{reading.question.rstrip('?')}”" for reading in chosen]
     if len({label.casefold() for label in labels}) < len(labels):
         return None
     return Clarification(f"Which {name}" if name else "What do you mean", tuple(labels), tuple(distinct))
@@ -163,6 +158,10 @@ def _by_titles(question: str, titles: Sequence[str]) -> tuple[str, list[str]]:
     """Return what titles have in common, and what differs; no labels unless each title is another thing."""
     if not all(titles) or len({title.casefold() for title in titles}) < len(titles):
         return "", []
+    paths = [title.split(SECTION) for title in titles]
+    while all(len(path) > 1 and path[0] == paths[0][0] for path in paths):  # the document of all
+        paths = [path[1:] for path in paths]
+    titles = [SECTION.join(path) for path in paths]
     parts = [split_title(title, commas=True) for title in titles]
     one_title = len({main_title for main_title, _ in parts}) == 1
     if one_title and all(SECTION in main_title and qualifier for main_title, qualifier in parts):
@@ -181,27 +180,3 @@ def _label(name: str, main_title: str, qualifier: str, title: str) -> str:
     if main_title != name or not qualifier:
         return title
     return f"the {qualifier}" if is_kind(qualifier) else qualifier
-
-
-def _by_questions(question: str, wordings: Sequence[str]) -> list[str]:
-    """Return the phrase that each wording adds at its end, such as "in France"; the wordings if these do not differ.
-
-    `polyqa.reports.readings.titles` says in fewer words what differs, which is enough above a card that has the whole
-    question, and not in a question: "What do you mean: saw or explained?".
-    """
-    question_words = set(content_words(question))
-    quoted_wordings = [f"“{wording.rstrip('?')}”" for wording in wordings]
-    labels = []
-    for wording in wordings:
-        wording_words = wording.rstrip("?. ").split()
-        news = [at for at, word in enumerate(wording_words) if set(content_words(word)) - question_words]
-        start = news[0] if news else 0
-        while start and wording_words[start - 1].lower() in STOPWORDS:
-            start -= 1
-        while start < len(wording_words) - 1 and wording_words[start].lower() not in _PREPOSITIONS:
-            start += 1
-        if not news or start > news[0] or len(wording_words) - start > _LONGEST:
-            return quoted_wordings
-        label = " ".join(wording_words[start:])
-        labels.append(label if "(" in label else label.replace(")", ""))
-    return labels if len(set(labels)) == len(labels) else quoted_wordings

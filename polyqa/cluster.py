@@ -14,7 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.colbert_index import ColBERTIndex
 
-from .language_models import Models, absolute_recorded
+from .language_models import Models
 
 _RETRIES = 4  # of an item whose worker was lost
 _KNOCK_TIMEOUT = 10.0  # seconds
@@ -60,9 +60,14 @@ class Ray:
 
 
 class _Worker:
-    """Lives in a Ray actor; ``make`` is called once and returns what is called, or awaited, with every item."""
+    """Lives in a Ray actor; ``make`` is called once and returns what is called, or awaited, with every item.
 
-    def __init__(self, make: Callable[[], Callable[[Any], Any]], at_once: int) -> None:
+    Paths that it is given are as whoever asks has them, in ``folder``.
+    """
+
+    def __init__(self, make: Callable[[], Callable[[Any], Any]], at_once: int, folder: Path) -> None:
+        with suppress(OSError):  # on another machine it may not be there
+            os.chdir(folder)
         self._work = make()
         self._threads = ThreadPoolExecutor(at_once)
 
@@ -107,28 +112,18 @@ class Workers(Generic[Item, Result]):
     def map(self, items: Iterable[Item]) -> Iterator[Result]:
         """Work on items, one at a time in each worker; yield the results as they come, in any order.
 
-        If an item fails, a `PolyqaError` is raised when the items that others work on are finished.
+        If an item fails, a `PolyqaError` is raised.
         """
         import ray
+        from ray.util import ActorPool
 
-        waiting, idle = [*items][::-1], [*self.actors]
-        running: dict[Any, Any] = {}  # result to come → its worker
-        failure: Exception | None = None
-        while running or (waiting and failure is None):
-            while waiting and idle and failure is None:
-                actor = idle.pop()
-                running[actor.call.remote(waiting.pop())] = actor
-            (reference,), _ = ray.wait([*running])
-            idle.append(running.pop(reference))
-            try:
-                yield ray.get(reference)
-            except ray.exceptions.RayError as error:
-                failure = failure or error
-        if failure is not None:
+        try:
+            yield from ActorPool(self.actors).map_unordered(lambda actor, item: actor.call.remote(item), items)
+        except ray.exceptions.RayError as error:
             raise PolyqaError(
-                f"A worker of the cluster failed: {_last_line(failure)} What others finished is kept; mend the cause "
-                "and run the same command again."
-            ) from failure
+                f"A worker of the cluster failed: {_last_line(error)} What is finished is kept; mend the cause and run "
+                "the same command again."
+            ) from error
 
 
 @contextmanager
@@ -158,7 +153,7 @@ def on_ray(
         if cpus < count:  # Ray would wait for more for ever
             raise PolyqaError(f"The cluster has {cpus:g} CPUs, too few for {count} workers, which take one each.")
         worker = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_RETRIES, max_concurrency=at_once)(_Worker)
-        actors = [worker.remote(make, at_once) for _ in range(count)]
+        actors = [worker.remote(make, at_once, Path.cwd()) for _ in range(count)]
         try:
             try:
                 ray.get([actor.ready.remote() for actor in actors])
@@ -229,9 +224,8 @@ def for_workers(
 ) -> tuple[str, dict[str, Any], Models]:
     """Return program, settings and models as names and values that travel.
 
-    Paths become absolute, as workers run in folders of their own. The language model that DSPy has set here is named.
-    Each worker gets its share of the requests that the provider allows. Objects belong to this process: a program or a
-    model that is one is refused.
+    The language model that DSPy has set here is named. Each worker gets its share of the requests that the provider
+    allows. Objects belong to this process: a program or a model that is one is refused.
     """
     needs("ray", extra="ray", for_="Work on a cluster")
     if isinstance(program, dspy.Module):
@@ -241,28 +235,13 @@ def for_workers(
     shared = models.settings
     if shared.requests_per_minute is not None:
         shared = replace(shared, requests_per_minute=shared.requests_per_minute / workers)
-    if shared.record is not None:
-        shared = replace(shared, record=Path(shared.record).absolute())
     named_models = replace(models, lm=models.chosen_lm, settings=shared)  # workers have DSPy settings of their own
-    parts = {
-        "lm": named_models.lm,
-        "helper_lm": named_models.helper_lm,
-        "reader": named_models.reader,
-        "judge": named_models.judge,
-    }
-    for name, model in parts.items():
+    for name in ("lm", "helper_lm", "reader", "judge"):
+        model = getattr(named_models, name)
         if model is not None and not isinstance(model, str):
             raise PolyqaError(f"On a cluster each worker makes the models: give {name} by its name, not as an object.")
-    places: dict[str, Any] = {name: absolute_recorded(str(model)) for name, model in parts.items() if model is not None}
-    named_models = replace(named_models, **places)
-    files = {name: Path(settings[name]) for name in ("demos", "questions") if settings.get(name) is not None}
-    travelling_settings = {name: _travelling(value) for name, value in {**settings, **files}.items()}
-    return _travelling(Path(program)), travelling_settings, named_models
+    return str(program), {name: _travelling(value) for name, value in settings.items()}, named_models
 
 
 def _travelling(value: Any) -> Any:
-    if isinstance(value, ColBERTIndex) and value.condition is None:
-        return str(value.path)
-    # An index without a slash in its name lies in the home of indexes, whatever is here.
-    is_path = isinstance(value, Path) or (isinstance(value, str) and os.sep in value)
-    return str(Path(value).absolute() if Path(value).exists() else value) if is_path else value
+    return str(value.path) if isinstance(value, ColBERTIndex) and value.condition is None else value

@@ -381,14 +381,6 @@ def split_recorded(name: str) -> tuple[str, str | None]:
     return (path + ENDING, model) if ending else (path, None)
 
 
-def absolute_recorded(name: str) -> str:
-    """Return the name of a recorded language model that holds in any folder; other names as they are."""
-    if not name.startswith(RECORDED):
-        return name
-    path, model = split_recorded(name)
-    return f"{RECORDED}{Path(path).absolute()}" + (f"@{model}" if model else "")
-
-
 def judge_model(name: str, settings: LMSettings = LMSettings()) -> dspy.LM:
     """Return the language model that judges, at temperature 0 if it can be set; see `language_model`.
 

@@ -60,9 +60,6 @@ class Batch:
         Answer on a cluster; in this process if not given.
     overwrite
         Begin again where there is a file already.
-    merge
-        Keep the answers of other questions that the file holds, before those of these questions. Such a file is
-        refused otherwise.
 
     Raises
     ------
@@ -74,7 +71,6 @@ class Batch:
     max_calls: int | None = None
     ray: Ray | None = None
     overwrite: bool = False
-    merge: bool = False
 
     def __post_init__(self) -> None:
         if self.at_once is not None and self.at_once < 1:
@@ -85,7 +81,6 @@ class Batch:
 class Outcome:
     """How a question ended: what it took, how sure its answer is, and why it has none if it has none."""
 
-    question: str
     took: Took
     failure: Failure | None = None
     standing: str | None = None
@@ -93,12 +88,12 @@ class Outcome:
     @classmethod
     def of(cls, line: Mapping[str, Any]) -> "Outcome":
         """Return the outcome that a line of the file tells; a `ValueError` if it is no such line."""
-        error, question = line.get("error"), line.get("question")
-        if not isinstance(question, str) or not (isinstance(error, dict) or isinstance(line.get("answer"), str)):
+        error = line.get("error")
+        if not isinstance(line.get("question"), str) or not (_failed(line) or isinstance(line.get("answer"), str)):
             raise ValueError("it has no question, or neither an answer nor an error")
         failure = Failure.model_validate(error) if isinstance(error, dict) else None
         sums = {name: line.get(name, 0) for name in _SUMS}
-        return cls(question, Took(answers=1, failed=int(failure is not None), **sums), failure, line.get("standing"))
+        return cls(Took(answers=1, failed=int(failure is not None), **sums), failure, line.get("standing"))
 
 
 @dataclass(frozen=True)
@@ -108,8 +103,7 @@ class Answered:
     Attributes
     ----------
     path
-        The file: a JSON object a line, in the order of the questions. Answers of other questions that are kept
-        (`Batch.merge`) stand before them. An answer has ``id`` and the keys of
+        The file: a JSON object a line, in the order of the questions. An answer has ``id`` and the keys of
         `polyqa.Result.to_dict`; a question that failed has ``id``, ``question`` and ``error``. Calls, tokens and
         seconds are those of all attempts.
     outcomes
@@ -266,8 +260,7 @@ def answer_many(
     identity = RunIdentity.of(here.program, lm, name=label, index=index_of(here.program), min_confidence=min_confidence)
     with ExitStack() as opened:
         ledger, outcomes = opened.enter_context(_opened(path, asked, identity, batch))
-        asked_ids = {question.id: None for question in asked}
-        ids = [*(id for id in outcomes if id not in asked_ids), *asked_ids]
+        ids = [question.id for question in asked]
         export = opened.enter_context(exporting(ledger, path, ids))
         spent = {id: outcome.took for id, outcome in outcomes.items() if outcome.failure is not None}
         pending = [question for question in asked if question.id not in outcomes or question.id in spent]
@@ -311,7 +304,7 @@ def unanswered(asked: Sequence[Asked], path: Path) -> list[Asked]:
     """Return the questions that have no answer in a file yet, or failed."""
     path = path.expanduser()
     begun = path.is_file() and _settings_of(path).is_file()  # what else is wrong with them is told by `answer_many`
-    lines = _by_new_ids({line["id"]: line for line in read_lines(path, _line)} if begun else {}, asked)
+    lines = _by_new_ids(read_lines(path, _line) if begun else [], asked)
     return [question for question in asked if question.id not in lines or _failed(lines[question.id])]
 
 
@@ -342,25 +335,21 @@ def _opened(
             written.unlink(missing_ok=True)
             remove_ledger(store)
         _check(path, written, identity)
-        lines = {line["id"]: line for line in read_lines(path, _line)}
+        lines = read_lines(path, _line)
         with open_ledger(store, identity.model_dump()) as ledger:
-            latest = dict(ledger)
-            # After a kill the file may have them by older ids.
-            in_ledger = {line["question"] for line in latest.values()}
-            lines = {id: line for id, line in lines.items() if line["question"] not in in_ledger} | latest
-            lines = _by_new_ids(lines, asked)
-            questions = {question.id: question.question for question in asked}
-            answered = (id for id, line in lines.items() if not _failed(line))
-            not_asked = {id: None for id in answered if questions.get(id) != lines[id]["question"]}
-            if not_asked and not batch.merge:
-                example = lines[next(iter(not_asked))]["question"]
+            lines += [{**line, "id": id} for id, line in ledger]
+            now = {question.question for question in asked}
+            not_asked = {line["question"]: None for line in lines if not _failed(line) and line["question"] not in now}
+            if not_asked:
                 raise PolyqaError(
-                    f"{path} holds {counted(len(not_asked), 'answer')} to questions that are not asked now, such as "
-                    f"{example!r:.100}. Choose another file, keep them in it (--merge), or start over (--overwrite)."
+                    f"{path} holds answers to {counted(len(not_asked), 'question')} that are not asked now, such as "
+                    f"{next(iter(not_asked))!r:.100}. Choose another file, take their lines out of it, or start over "
+                    "(--overwrite)."
                 )
-            outcomes = {id: Outcome.of(lines[id]) for id in lines if id in questions or id in not_asked}
-            ledger.replace({id: lines[id] for id in outcomes})
-            del lines  # there may be many
+            answered = _by_new_ids(lines, asked)
+            ledger.replace(answered)
+            outcomes = {id: Outcome.of(line) for id, line in answered.items()}
+            del lines, answered  # there may be many
             yield ledger, outcomes
 
 
@@ -368,34 +357,16 @@ def _settings_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.settings.json")
 
 
-def _by_new_ids(lines: dict[str, dict[str, Any]], asked: Sequence[Asked]) -> dict[str, dict[str, Any]]:
-    """Return lines by the ids that their questions have now; whose id is another question's now has ``-earlier``."""
-    # New ids to old ones.
-    ids = {
-        question.id: question.id
-        for question in asked
-        if question.id in lines and lines[question.id]["question"] == question.question
+def _by_new_ids(lines: Sequence[dict[str, Any]], asked: Sequence[Asked]) -> dict[str, dict[str, Any]]:
+    """Return lines by the ids that their questions have now; of a question on several lines an answer counts."""
+    lines = sorted(lines, key=_failed, reverse=True)
+    same = {(line["id"], line["question"]): line for line in lines if not _failed(line)}
+    by_question = {line["question"]: line for line in lines}
+    return {
+        one.id: {**same.get((one.id, one.question), by_question[one.question]), "id": one.id}
+        for one in asked
+        if one.question in by_question
     }
-    moved: dict[str, list[str]] = {}  # a question may be asked on several lines
-    for id in reversed(lines):
-        if id not in ids and not _failed(lines[id]):
-            moved.setdefault(lines[id]["question"], []).append(id)
-    for question in sorted(asked, key=lambda question: question.id in ids):
-        if moved.get(question.question) and (question.id not in ids or _failed(lines[question.id])):
-            ids[question.id] = moved[question.question].pop()
-    answered = {lines[id]["question"] for id in ids.values()}
-    for again in (id for question, old in moved.items() if question in answered for id in old):
-        del lines[again]  # it was asked on more lines than now
-    taken = {question.id for question in asked}
-    asked_for = {*ids.values()}
-    renamed: dict[str, str] = {}
-    for old in (id for id in lines if id not in asked_for):
-        new = old
-        while new in taken:
-            new += "-earlier"
-        taken.add(new)
-        renamed[new] = old
-    return {new: {**lines[old], "id": new} for new, old in (renamed | ids).items()}
 
 
 def _failed(line: Mapping[str, Any]) -> bool:

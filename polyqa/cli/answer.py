@@ -55,7 +55,6 @@ def answer_command(
     workers: options.Workers = 2,
     address: options.Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start over and replace the file.")] = False,
-    merge: Annotated[bool, typer.Option("--merge", help="Keep answers in the file to other questions.")] = False,
     mlflow: options.Mlflow = None,
     yes: options.Yes = False,
 ) -> None:
@@ -94,7 +93,7 @@ def answer_command(
             index=index,
             models=answering,
             min_confidence=min_confidence,
-            batch=Batch(at_once, max_calls, cluster, overwrite=overwrite, merge=merge),
+            batch=Batch(at_once, max_calls, cluster, overwrite=overwrite),
             **chosen,
         )
     _report(answered)

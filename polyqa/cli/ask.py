@@ -3,8 +3,6 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -48,9 +46,7 @@ class Answering:
 def ask_command(
     question: Annotated[
         str | None,
-        typer.Argument(
-            help="A question, ambiguous or not. Without one an interactive prompt opens; from a pipe, each line is one."
-        ),
+        typer.Argument(help="A question, ambiguous or not. Without one an interactive prompt opens."),
     ] = None,
     program: options.Program = None,
     index: options.Index = None,
@@ -90,18 +86,13 @@ def ask_command(
 
     with traced(mlflow):
         if question is None:
-            from .session import answer_lines, converse
+            from .session import converse
 
-            if sys.stdin.isatty() and not as_json:
-                if with_prompts:
-                    raise PolyqaError("--show-prompts goes with a question; at the prompt, :why shows them.")
-                converse(loaded())
-                return
-            if isinstance(sys.stdin, TextIOWrapper):
-                sys.stdin.reconfigure(errors="surrogateescape")  # a line in another encoding fails alone
-            answering = loaded()
-            show = partial(_show, as_json, with_prompts, json_lines=True)
-            answer_lines(answering, sys.stdin, show, named=not as_json)
+            if not sys.stdin.isatty():
+                raise PolyqaError("Give a question; `polyqa answer FILE --out answers.jsonl` answers those of a file.")
+            if as_json or with_prompts:
+                raise PolyqaError("--json and --show-prompts go with a question; at the prompt, :why shows prompts.")
+            converse(loaded())
             return
         from polyqa.asking import check_question
 
@@ -112,11 +103,10 @@ def ask_command(
         _show(as_json, with_prompts, chosen_result)
 
 
-def _show(as_json: bool, with_prompts: bool, result: "Result", *, json_lines: bool = False) -> None:
-    """Print a result, as one line of JSON where there are several."""
+def _show(as_json: bool, with_prompts: bool, result: "Result") -> None:
     if as_json:
         prompts = {"prompts": [{"messages": call.messages, "reply": call.reply} for call in result.calls]}
-        show_json({**result.to_dict(), **(prompts if with_prompts else {})}, lines=json_lines)
+        show_json({**result.to_dict(), **(prompts if with_prompts else {})})
         return
     if with_prompts:
         from rich.rule import Rule

@@ -1,6 +1,7 @@
 """polyqa.toml in the user's configuration folder: defaults of options."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,39 +10,28 @@ import typer
 from polyqa.base.errors import PolyqaError
 
 FILE = "polyqa.toml"
-KEYS: Mapping[str, type] = {
-    "program": str,
-    "index": str,
-    "passages": int,
-    "threads": int,
-    "lm": str,
-    "helper_lm": str,
-    "temperature": float,
-    "max_tokens": int,
-    "timeout": float,
-    "retries": int,
-    "requests_per_minute": float,
-    "judge": str,
-    "reader": str,
-    "mlflow": str,
-}
-_OF_LM = ("lm", "helper_lm", "temperature", "max_tokens", "timeout", "retries", "requests_per_minute")
 
 
-def defaults(args: Iterable[str]) -> dict[str, Any]:
-    """Return the defaults of options by the names of their parameters.
+def defaults(args: Iterable[str], app: Any) -> dict[str, Any]:
+    """Return the defaults of options by their names on the command line, without the dashes before them.
 
-    How a language model is asked belongs to the file's model: it is left out where ``args`` name another.
+    How a language model is asked belongs to the file's model: it is left out where ``args`` name another. What the
+    values have to be is what the options take.
 
     Raises
     ------
     PolyqaError
-        If the file cannot be read, or says what it may not.
+        If the file cannot be read, or names an option that no command of ``app`` has.
     """
+    from .options import LanguageModels
+
     file = home_file()
-    settings = _read(file) if file.is_file() else {}
+    settings = {name.replace("_", "-"): value for name, value in (_read(file) if file.is_file() else {}).items()}
+    if unknown := settings.keys() - {*_options(app)}:
+        raise PolyqaError(f"{file} sets {min(unknown)!r:.60}, which is an option of no command.")
     if any(arg == "--lm" or arg.startswith("--lm=") for arg in args):
-        return {name: value for name, value in settings.items() if name not in _OF_LM}
+        of_lm = {field.name.replace("_", "-") for field in fields(LanguageModels)}
+        return {name: value for name, value in settings.items() if name not in of_lm}
     return settings
 
 
@@ -54,17 +44,13 @@ def _read(file: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise PolyqaError(f"{file} cannot be read: {error}.") from error
-    settings = {}
-    for written, value in data.items():
-        name = written.replace("-", "_")
-        if name not in KEYS:
-            raise PolyqaError(f"{file} sets {written!r:.60}, which is none of {', '.join(KEYS)}.")
-        kinds = (int, float) if KEYS[name] is float else KEYS[name]
-        if isinstance(value, bool) or not isinstance(value, kinds):
-            expected = "a text in quotes" if kinds is str else "a number"
-            raise PolyqaError(f"{file}: {name} is {expected}, not {value!r:.60}.")
-        settings[name] = value
-    return settings
+
+
+def _options(command: Any) -> Iterator[str]:
+    """Yield the names of the options of a command, or of those of a group."""
+    for part in getattr(command, "commands", {}).values():
+        yield from _options(part)
+    yield from (name[2:] for param in command.params for name in param.opts if name.startswith("--"))

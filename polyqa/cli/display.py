@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from itertools import groupby
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -13,6 +13,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.text import printable
 
 from .terminal import has_every_character, say, say_json
+from .waiting import IN_A_LOG
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,18 +83,32 @@ def at_work(mlflow: str | None = None, *, overwrite: bool = False) -> Iterator[N
 
 @contextmanager
 def _progress_bar(total: int, text: str = "") -> Iterator[Callable[..., None]]:
-    """Show a bar on standard error, see `polyqa.evaluation.progress.Bar`; in a file its end, see `waiting`, too."""
+    """Show a bar on standard error, see `polyqa.evaluation.progress.Bar`; in a file a line a minute, and its end."""
     from tqdm import tqdm
 
-    with tqdm(total=total, postfix=text, file=sys.stderr, dynamic_ncols=True) as bar:
+    drawn: Any = sys.stderr if sys.stderr.isatty() else _Lines(sys.stderr)
+    seldom = {} if sys.stderr.isatty() else {"mininterval": IN_A_LOG, "maxinterval": IN_A_LOG}
+    with tqdm(total=total, postfix=text, file=drawn, dynamic_ncols=True, **seldom) as bar:
 
         def move(to: str = text) -> None:
             bar.set_postfix_str(to, refresh=False)
             bar.update()
 
         yield move
-    if not sys.stderr.isatty():
-        say(str(bar), err=True)
+
+
+class _Lines:
+    """A file for bars: what is drawn over a line is a line of its own, as what follows a log shows whole lines."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        if drawn := text.strip():
+            self._file.write(f"{drawn}\n")
+
+    def flush(self) -> None:
+        self._file.flush()
 
 
 def console() -> "Console":
@@ -195,9 +210,8 @@ def show_prompts(calls: "Iterable[Call]") -> None:
         out.print(f"[bold]reply[/]\n{escaped(call.reply)}\n")
 
 
-def show_json(data: Any, *, lines: bool = False) -> None:
-    """Print data as JSON, for people, or in one line."""
+def show_json(data: Any) -> None:
+    """Print data as JSON."""
     import json
 
-    layout = None if lines else 2
-    say_json(json.dumps(data, indent=layout, ensure_ascii=not has_every_character(), default=str))
+    say_json(json.dumps(data, indent=2, ensure_ascii=not has_every_character(), default=str))

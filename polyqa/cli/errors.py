@@ -1,6 +1,5 @@
 """What a command says about errors, and its exit code: 3 if a part of it failed, 2 if nothing came of it."""
 
-import errno
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -19,14 +18,12 @@ if TYPE_CHECKING:
 NOTHING_DONE, WITH_FAILURES = 2, 3
 _LONGEST = 300
 # Python, torch, Lance and Rust's libraries each say in another way that a disk takes nothing more.
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_FULL_IN_WORDS = re.compile(
+_FULL = re.compile(
     r"no space left|disk quota exceeded|file too large|os error (?:28|122|27)\b|database or disk is full|"
     r"disk i/o error|PytorchStreamWriter failed writing|inline_container\.cc:\d+\] \. unexpected pos|"
     r"basic_ios::clear: iostream error",
     re.I,
 )
-_REFUSED = {errno.EROFS: "is on a read-only disk", errno.EACCES: "is not readable or writable for you"}
 
 
 def end_with_failures(*runs: "Run") -> None:
@@ -83,22 +80,17 @@ def _language_model_error(error: Exception) -> str | None:
 
 
 def disk_error(error: BaseException) -> str | None:
-    """Return in a line what is wrong with a disk, ``None`` if an error is about something else.
+    """Return in a line that a disk is full, ``None`` if an error is about something else.
 
-    >>> disk_error(OSError(errno.ENOSPC, "No space left on device", "runs/a/run.json"))
+    >>> disk_error(OSError(28, "No space left on device", "runs/a/run.json"))
     'the disk is full, or a file is at its size limit (runs/a/run.json). Free space; the same command goes on.'
     >>> disk_error(RuntimeError("I/O error: No space left on device (os error 28)"))
     'the disk is full, or a file is at its size limit. Free space; the same command goes on.'
-    >>> disk_error(PermissionError(errno.EACCES, "Permission denied", "runs"))
-    'runs is not readable or writable for you. Name another place, or change its permissions.'
     """
     for cause in _chain(error):
-        number, name = (cause.errno, cause.filename) if isinstance(cause, OSError) else (None, None)
-        if number in _FULL or (not isinstance(cause, OSError) and _FULL_IN_WORDS.search(str(cause))):
-            where = f" ({name})" if name else ""
+        if _FULL.search(str(cause)):
+            where = f" ({cause.filename})" if isinstance(cause, OSError) and cause.filename else ""
             return f"the disk is full, or a file is at its size limit{where}. Free space; the same command goes on."
-        if number in _REFUSED and name:
-            return f"{name} {_REFUSED[number]}. Name another place, or change its permissions."
     return None
 
 

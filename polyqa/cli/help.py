@@ -33,9 +33,10 @@ class Command(TyperCommand):
         if not ctx.resilient_parsing and not {HELP, ALL} & {*args}:
             from .config import defaults
 
-            file_defaults = defaults(args)
+            file_defaults = defaults(args, ctx.find_root().command)
             ctx.default_map = self._defaults(file_defaults)
-            args = [*self._settings_without_option(file_defaults), *args]
+            if any(param.name == "lm_set" for param in self.params):
+                args = [*self._lm_set(file_defaults), *args]
         parsed: list[str] = super().parse_args(ctx, args)
         if _is_compiled(ctx.params.get("program")):
             for name in ("index", "passages"):
@@ -46,23 +47,23 @@ class Command(TyperCommand):
     def _defaults(self, file_defaults: Mapping[str, Any]) -> dict[str, Any]:
         """Return defaults by the names of parameters."""
         options = {option: param for param in self.params for option in param.opts}
-        params_and_values = [(options.get(f"--{key.replace('_', '-')}"), value) for key, value in file_defaults.items()]
+        params_and_values = [(options.get(f"--{name}"), value) for name, value in file_defaults.items()]
         return {
-            str(parameter.name): [value] if getattr(parameter, "multiple", False) else value
+            str(parameter.name): [value] if getattr(parameter, "multiple", False) and isinstance(value, str) else value
             for parameter, value in params_and_values
             if parameter
         }
 
-    def _settings_without_option(self, file_defaults: Mapping[str, Any]) -> list[str]:
-        """Return words that set by --lm-set what the command has no option for; those of the command line come later.
+    def _lm_set(self, file_defaults: Mapping[str, Any]) -> list[str]:
+        """Return words that set by --lm-set what the file does, and what the command has no option for.
 
-        As a default of --lm-set they would be lost where the command line sets anything by it.
+        Those of the command line come later. As a default of --lm-set they would be lost where it sets anything by it.
         """
         names = {param.name for param in self.params}
-        names_without_option = [
-            name for name in SET_BY_LM_SET if name in file_defaults and name not in names and "lm_set" in names
-        ]
-        return [f"--lm-set={name}={file_defaults[name]}" for name in names_without_option]
+        listed = file_defaults.get("lm-set", [])
+        without_option = {name: file_defaults.get(name.replace("_", "-")) for name in {*SET_BY_LM_SET} - names}
+        pairs = [f"{name}={value}" for name, value in without_option.items() if value is not None]
+        return [f"--lm-set={pair}" for pair in [*([listed] if isinstance(listed, str) else listed), *pairs]]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""

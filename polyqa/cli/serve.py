@@ -27,7 +27,8 @@ _Programs = Annotated[
     typer.Option(
         "--program",
         metavar="NAME",
-        help="A program that may be asked, or the folder of a compiled one; repeat for more. By default all.",
+        help="A program that may be asked, the folder of a compiled one, or MODULE:FUNCTION of your own; repeat for "
+        "more. By default all.",
     ),
 ]
 _GUARD = "Who may ask"

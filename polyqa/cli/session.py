@@ -1,19 +1,17 @@
-"""Questions one after the other, over what is loaded once: typed at a prompt, or a line each from a pipe."""
+"""Questions one after the other, typed at a prompt, over what is loaded once."""
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
-
-import typer
 
 from polyqa.base.errors import PolyqaError
 
 from .answers import show_result
 from .ask import Answering, chosen
 from .display import show_prompts
-from .errors import NOTHING_DONE, WITH_FAILURES, fail
+from .errors import fail
 from .terminal import say
 from .waiting import waiting
 
@@ -26,33 +24,6 @@ Each line is a question of its own: polyqa does not remember earlier ones.
   :why    how the last answer came about: prompts, replies
   :help   this list
   :quit   leave (or Ctrl-D)"""
-
-
-def answer_lines(
-    answering: Answering, lines: Iterator[str], show: Callable[["Result"], None], *, named: bool = False
-) -> None:
-    """Answer a question a line; one that fails is told, the next one is asked, and the exit code tells of it.
-
-    With ``named`` each question stands above its answer.
-    """
-    question_count = failed_count = 0
-    for line in lines:
-        if not line.strip():
-            continue
-        question_count += 1
-        if named:
-            say(f"? {' '.join(line.split())}")
-        try:
-            show(answering.ask(line))
-        except BrokenPipeError:
-            raise  # nobody reads the answers any more
-        except Exception as error:
-            failed_count += 1
-            fail(error)
-    if not question_count:
-        say("polyqa: No question came on standard input; write one a line, or give one as an argument.", err=True)
-    if failed_count or not question_count:
-        raise typer.Exit(NOTHING_DONE if failed_count == question_count else WITH_FAILURES)
 
 
 def converse(answering: Answering) -> None:

@@ -14,24 +14,22 @@ _SIGNS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _EVERY = 0.1
 _CLEAR = "\r\x1b[K"
 IN_A_LOG = 60.0
-"""Seconds between two lines of progress in a file."""
-_MOVES = "\n\x1b[A"  # from one bar to another, or away from the last
+"""Seconds between two states of a bar in a file."""
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
     """Show on standard error, if that is a terminal, that the block is at work, until it prints anything.
 
-    Where that is a file, progress bars of libraries are a line a minute.
+    Where that is a file, which keeps all, progress bars of libraries are drawn once a minute.
     """
     error = sys.stderr
     if "_POLYQA_COMPLETE" in os.environ:  # a shell that completes draws itself
         yield
         return
     if not error.isatty():
-        log: Any = _Log(error)
-        with redirect_stderr(log):
-            yield
+        os.environ.setdefault("TQDM_MININTERVAL", str(IN_A_LOG))  # tqdm looks when it is imported
+        yield
         return
     line = _Line(error)
     watched_streams: list[Any] = [_Watched(stream, line) for stream in (sys.stdout, error)]
@@ -75,43 +73,14 @@ class _Line(threading.Thread):
             self._ended.set()
 
 
-class _Through:
-    """A stream that is like another one, but for what is written."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
-class _Log(_Through):
-    """Takes of what is written over the line before, as progress bars are, a line now and then: a log keeps all."""
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
-        self._next = time.monotonic() + IN_A_LOG
-        self._in_bar = False
-
-    def write(self, text: str) -> int:
-        if text.startswith("\r"):
-            self._in_bar = True
-            if time.monotonic() < self._next:
-                return len(text)
-            self._next = time.monotonic() + IN_A_LOG
-            return self._stream.write(f"{text.strip()}\n")
-        if self._in_bar and not text.strip(_MOVES):
-            return len(text)
-        self._in_bar = False
-        return self._stream.write(text)
-
-
-class _Watched(_Through):
+class _Watched:
     """A stream before whose first text the line goes."""
 
     def __init__(self, stream: TextIO, line: _Line) -> None:
-        super().__init__(stream)
-        self._line = line
+        self._stream, self._line = stream, line
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
         if text:  # without one Click tells whether a stream takes any

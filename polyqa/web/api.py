@@ -10,7 +10,7 @@ from fastapi.sse import EventSourceResponse
 from polyqa import __version__
 from polyqa.reports.readings import COUNTED
 
-from .schemas import CONDITION, LONGEST, Ask, ErrorAnswer, Health, SearchResult
+from .schemas import CONDITION, LONGEST, Ask, ErrorAnswer
 from .service import MOST_PASSAGES, Service, answer_while_connected, as_json, event_stream, server_sent
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -48,15 +48,10 @@ def api_router(service: Service) -> APIRouter:
         return await answer_while_connected(request, service.events(checked), as_json)
 
     @router.get("/health", tags=["catalog"])
-    async def health() -> Health:
-        """Say that the server is up, and what it is doing."""
-        return Health(
-            version=__version__,
-            lm=shelf.lm.model,
-            running=gate.running,
-            waiting=gate.waiting,
-            answered=gate.answered,
-        )
+    async def health() -> dict[str, Any]:
+        """Say that the server is up, how many questions are running and waiting, and how many were answered."""
+        counts = {"running": gate.running, "waiting": gate.waiting, "answered": gate.answered}
+        return {"status": "ok", "version": __version__, "lm": shelf.lm.model, **counts}
 
     @router.get("/programs", tags=["catalog"])
     async def programs() -> dict[str, Any]:
@@ -85,9 +80,9 @@ def api_router(service: Service) -> APIRouter:
         k: Annotated[int, Query(ge=1, le=MOST_PASSAGES, description="How many passages.")] = 5,
         index: Annotated[str | None, Query(max_length=200, description="One of `/indexes`.")] = None,
         where: Annotated[str | None, Query(max_length=LONGEST, description=CONDITION)] = None,
-    ) -> SearchResult:
+    ) -> dict[str, Any]:
         """Find passages."""
         passages = await service.search(query, k, index, where)
-        return SearchResult(index=index or shelf.default_index, query=query, passages=passages)
+        return {"index": index or shelf.default_index, "query": query, "passages": passages}
 
     return router

@@ -5,12 +5,11 @@ from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from polyqa.asking import aask, check_question
 from polyqa.base.errors import PolyqaError
-from polyqa.base.values import Coverage, Interpretation, Passage
-from polyqa.standing import Standing
+from polyqa.base.values import Passage
 
 from .errors import WebError
 from .shelf import Shelf
@@ -30,24 +29,6 @@ _Where = Annotated[
 ]
 
 
-class Answer(BaseModel):
-    """A complete answer: `[n]` in its text is the n-th passage."""
-
-    answer: str
-    standing: Standing
-    readings: list[Interpretation]
-    confidence: list[float | None]
-    passages: list[Passage]
-    coverage: Coverage | None = None
-    respelled: dict[str, str] = {}
-
-
-class Passages(BaseModel):
-    """Passages, best first."""
-
-    passages: list[Passage]
-
-
 def mcp_server(shelf: Shelf) -> MCPServer:
     """Return a server with the tools over what is on a shelf."""
     server = MCPServer("polyqa", instructions=_INSTRUCTIONS)
@@ -58,8 +39,11 @@ def mcp_server(shelf: Shelf) -> MCPServer:
         program: _Program = None,
         index: _Index = None,
         where: _Where = None,
-    ) -> Answer:
-        """Answer a question completely: every reading, its short answer, one text with sources."""
+    ) -> dict[str, Any]:
+        """Answer a question completely: every reading, its short answer, one text with sources.
+
+        `[n]` in the answer is the n-th passage.
+        """
         try:
             checked = check_question(question)
             names = shelf.names(program, index)
@@ -67,15 +51,9 @@ def mcp_server(shelf: Shelf) -> MCPServer:
             result = await aask(checked, program=ready, lm=shelf.lm)
         except (PolyqaError, WebError) as error:
             raise ToolError(_said(error)) from None
-        return Answer(
-            answer=result.cited_answer,
-            standing=result.standing,
-            readings=list(result.interpretations),
-            confidence=list(result.confidence),
-            passages=list(result.passages),
-            coverage=result.coverage,
-            respelled=dict(result.respelled),
-        )
+        data = result.to_dict()
+        told = {name: data[name] for name in ("standing", "confidence", "passages", "coverage", "respelled")}
+        return {"answer": data["cited_answer"], "readings": data["interpretations"], **told}
 
     @server.tool()
     async def search(
@@ -83,13 +61,13 @@ def mcp_server(shelf: Shelf) -> MCPServer:
         k: Annotated[int, Field(ge=1, le=50, description="How many passages.")] = 5,
         index: _Index = None,
         where: _Where = None,
-    ) -> Passages:
+    ) -> dict[str, list[Passage]]:
         """Find the passages that are nearest to a query."""
         try:
             checked, opened = check_question(query), await asyncio.to_thread(shelf.index, index, where)
         except (PolyqaError, WebError) as error:
             raise ToolError(_said(error)) from None
-        return Passages(passages=await asyncio.to_thread(opened.search, checked, k))
+        return {"passages": await asyncio.to_thread(opened.search, checked, k)}
 
     @server.resource("polyqa://catalog", mime_type="application/json")
     def catalog() -> dict[str, Any]:

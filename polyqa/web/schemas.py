@@ -1,11 +1,10 @@
 """What clients send and get, as OpenAPI shows it."""
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from polyqa.asking import MAX_QUESTION
-from polyqa.base.values import Passage
 from polyqa.colbert_index.filters import LONGEST
 
 _QUESTION = "When did Titanic come out?"
@@ -50,25 +49,6 @@ class ErrorAnswer(BaseModel):
     """Why there is no answer."""
 
     error: ErrorBody
-
-
-class SearchResult(BaseModel):
-    """What a search found, best first."""
-
-    index: str
-    query: str
-    passages: list[Passage]
-
-
-class Health(BaseModel):
-    """How the server is."""
-
-    status: Literal["ok"] = "ok"
-    version: str
-    lm: str
-    running: int = Field(description="Questions under way.")
-    waiting: int = Field(description="Questions that wait for their turn.")
-    answered: int = Field(description="Questions answered since the start.")
 
 
 class Message(BaseModel):

@@ -1,11 +1,14 @@
 """What a server has loaded: programs over indexes, each once, shared by all who ask."""
 
+import re
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, TypeVar
 
 import dspy
@@ -31,11 +34,12 @@ _T = TypeVar("_T")
 class Offered:
     """A program that clients may name: what `polyqa.load` is given, and what `/programs` says of it.
 
-    ``index`` is the name of the one that it was compiled over; ``None`` for programs that are not compiled.
+    ``index`` is the name of the one that it was compiled over; ``None`` for programs that are not compiled. The source
+    of a user's own program is what makes it over an index.
     """
 
     name: str
-    source: str | Path
+    source: str | Path | Callable[[ColBERTIndex], dspy.Module]
     index: str | None
     about: Mapping[str, Any]
 
@@ -52,9 +56,10 @@ class Shelf:
         the home of indexes if none is given, but for damaged ones, which a warning names. The first is the default; if
         none is given, the index that was built last, and ``homonyms`` if there is no other.
     programs
-        Names, or folders of compiled programs, that are offered; if none is given all programs, the shipped compiled
-        ones, and those in the folder ``compiled`` where the server was started, but for those that cannot be read. The
-        first is the default, else ``auto``.
+        Names, or folders of compiled programs, that are offered, or ``module:function``, which returns a program of the
+        user's own for an index; if none is given all programs, the shipped compiled ones, and those in the folder
+        ``compiled`` where the server was started, but for those that cannot be read. The first is the default, else
+        ``auto``.
 
     Raises
     ------
@@ -86,9 +91,10 @@ class Shelf:
         self.shared_names = cache(self._shared_names)
 
     def _shared_names(self, index: str) -> list[str]:
-        """Return some names that passages of an index share, those of most passages first; none of a large index."""
+        """Return some names that titles of an index share, those of most titles first; none of a large index."""
         opened = self.indexes[index]
-        shared = families(opened.passages, named(opened.passages)) if len(opened) <= _SMALL else {}
+        passages = opened.passages if len(opened) <= _SMALL else []
+        shared = families(passages, named(passages))
         return sorted(shared, key=lambda name: -len(shared[name]))[:_SHARED]
 
     def names(self, program: str | None, index: str | None) -> tuple[str, str]:
@@ -126,12 +132,14 @@ class Shelf:
         PolyqaError
             If it cannot be loaded.
         """
+        source, opened = self.programs[name].source, self.index(index, where)
         if where is not None:
-            return over(self.program(name, index), self.index(index, where))
+            return source(opened) if callable(source) else over(self.program(name, index), opened)
         key = (name, index)
         with self._locks[key]:
             if key not in self._loaded:
-                program = load(self.programs[name].source, index=self.indexes[index], helper_lm=self._helper_lm)
+                own = callable(source)
+                program = source(opened) if own else load(source, index=opened, helper_lm=self._helper_lm)
                 warm_up(program, self.lm)
                 self._loaded[key] = program
         return self._loaded[key]
@@ -176,6 +184,8 @@ def _by_name(things: Sequence[Any], what: str) -> dict[str, Any]:
 def _offered(program: str | Path) -> Offered:
     if program in PROGRAMS:
         return Offered(str(program), str(program), None, _about(REGISTRY[str(program)], compiled=False))
+    if re.fullmatch(r"[\w.]+:\w+", str(program)):
+        return _own(str(program))
     folder = find_artifact(program)
     card = read_artifact(program).card  # says what is there if there is no such program
     assert folder is not None
@@ -183,6 +193,17 @@ def _offered(program: str | Path) -> Offered:
     summary = f"{card.program}, compiled with the recipe {card.recipe.get('name', '?')}{over}"
     about = {**_about(REGISTRY.get(card.program), compiled=True), "summary": summary}
     return Offered(folder.resolve().name, folder, card.index.name if card.index else None, about)
+
+
+def _own(name: str) -> Offered:
+    """Return a program of the user's own by the function that makes it; its module may lie where the server starts."""
+    sys.path.append(str(Path.cwd()))
+    try:
+        make = resolve_name(name)
+    except Exception as error:  # whatever the user's module does when it is imported
+        raise PolyqaError(f"The program {name} cannot be imported ({type(error).__name__}: {error}).") from error
+    summary, *_ = (make.__doc__ or "").strip().splitlines() or [""]
+    return Offered(make.__name__, make, None, {**_about(None, compiled=False), "summary": summary})
 
 
 def _about(entry: Entry | None, *, compiled: bool) -> dict[str, Any]:

@@ -29,7 +29,6 @@ JAGUAR = (
 
 
 GLOBEX = ("Contract (Globex) › Termination", "What is the notice period (Globex)?", "three months")
-CANADA = ("", "Who was the first woman on the Supreme Court of Canada?", "Bertha Wilson")
 
 
 @pytest.mark.parametrize(
@@ -43,44 +42,36 @@ CANADA = ("", "Who was the first woman on the Supreme Court of Canada?", "Bertha
             (("Contract (Acme) › Termination", "What is the notice period?", "six weeks"), GLOBEX),
             "Which Contract: Acme or Globex?",
         ),
+        # sections of one document
+        (
+            "When was Mercury founded?",
+            (
+                ("notes › Mercury (automobile)", "When was the car brand Mercury founded?", "1938"),
+                ("notes › Mercury Records", "When was Mercury Records founded?", "1945"),
+            ),
+            "Which Mercury: the automobile or Mercury Records?",
+        ),
         # one of them lies in no folder
         (
             "What is the notice period?",
             (("Contract › Termination", "What is the notice period?", "six weeks"), GLOBEX),
             "What do you mean: Contract › Termination or Contract (Globex) › Termination?",
         ),
-        # of one thing the questions say what differs
-        ("When was the Jaguar jet retired?", JAGUAR, "What do you mean: in France or in Britain?"),
-        # a choice does not give its answer away
+        # what titles do not tell apart is quoted
         (
-            "Who was the first woman prime minister?",
+            "When was the Jaguar jet retired?",
+            JAGUAR,
+            "What do you mean: “When was the Jaguar jet retired in France” or "
+            "“When was the Jaguar jet retired in Britain”?",
+        ),
+        # and so is what gives its answer away
+        (
+            "Who was prime minister?",
             (
-                ("Indira Gandhi", "Who was the first woman prime minister of India?", "Indira Gandhi"),
-                ("Golda Meir", "Who was the first woman prime minister of Israel?", "Golda Meir"),
+                ("Indira Gandhi", "Who was prime minister of India?", "Indira Gandhi"),
+                ("Golda Meir", "Who was prime minister of Israel?", "Golda Meir"),
             ),
-            "What do you mean: of India or of Israel?",
-        ),
-        # a phrase that begins within brackets does not end with one
-        (
-            "Who was the first woman on the Supreme Court?",
-            (CANADA, ("India", "Who was the first woman on the Supreme Court (Supreme Court of India)?", "Beevi")),
-            "What do you mean: of Canada or of India?",
-        ),
-        # nor does it tell apart what differs only by them
-        (
-            "Who was the first woman on the Supreme Court?",
-            (CANADA, ("", "Who was the first woman on the Supreme Court (Supreme Court of Canada)?", "Laskin")),
-            "What do you mean: “Who was the first woman on the Supreme Court of Canada” or "
-            "“Who was the first woman on the Supreme Court (Supreme Court of Canada)”?",
-        ),
-        # what is only told apart by whole questions is quoted
-        (
-            "Who discovered Saturn's rings?",
-            (
-                ("Saturn", "Who first saw Saturn's rings?", "Galileo"),
-                ("Saturn", "Who first explained what Saturn's rings are?", "Huygens"),
-            ),
-            "What do you mean: “Who first saw Saturn's rings” or “Who first explained what Saturn's rings are”?",
+            "What do you mean: “Who was prime minister of India” or “Who was prime minister of Israel”?",
         ),
     ],
 )

@@ -157,15 +157,12 @@ def test_a_call_that_fails_is_told_in_a_line_and_ends_the_others() -> None:
         assert sorted(workers.map([0, 2, 3, 4])) == [0, 2, 3, 4]
 
 
-def test_paths_travel_as_absolute_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("running")
+def test_a_worker_finds_paths_where_they_are_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for folder in ("own/index", "homonyms"):
-        Path(folder).mkdir(parents=True)
     Path("mine.json").touch()
-    given = {"index": "own/index", "demos": "mine.json", "where": "a = 'b/c'", "passages": 3, "reranker": None}
-    _, travelling, _ = for_workers("rac", given, polyqa.Models())
-    assert travelling == {**given, "index": str(tmp_path / "own/index"), "demos": str(tmp_path / "mine.json")}
-    assert for_workers("rac", {"index": "homonyms"}, polyqa.Models())[1] == {"index": "homonyms"}
+    with on_ray(lambda: os.path.exists, Ray(1), at_once=1) as workers:
+        assert list(workers.map(["mine.json", "yours.json"])) == [True, False]
 
 
 def test_an_adapter_does_not_travel_unnoticed() -> None:

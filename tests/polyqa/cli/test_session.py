@@ -1,7 +1,6 @@
-"""Several questions over what is loaded once: typed at a prompt, or a line each from a pipe."""
+"""Several questions over what is loaded once, typed at a prompt."""
 
 import io
-import json
 import os
 import pty
 import re
@@ -9,29 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from command_line import Run
-
-from polyqa.cli.session import answer_lines
+from command_line import Refused, Run
 
 TITANIC = "When did Titanic come out?"
-
-
-class Answers:
-    """Answers with the question."""
-
-    def ask(self, question: str) -> str:
-        return question
-
-
-@pytest.fixture
-def piped(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return what runs a command line with lines on standard input."""
-
-    def _piped(lines: str, *words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
-        return run(*words)
-
-    return _piped
 
 
 @pytest.fixture
@@ -49,56 +28,11 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_a_pipe_gives_one_question_a_line_and_json_comes_a_line_each(piped: Run, loaded: list[str]) -> None:
-    code, out, err = piped(f"{TITANIC}\n\nWho founded Rome?\n", "ask", "--program", "rac", "--json")
-    assert code == 0, err
-    told = [json.loads(line) for line in out.splitlines()]
-    assert [one["question"] for one in told] == [TITANIC, "Who founded Rome?"]
-    assert {one["program"] for one in told} == {*loaded} == {"rac"}, "the name that it has everywhere"
-
-
-def test_nothing_is_asked_for_nobody() -> None:
-    """Where the reader of a pipe has gone, such as `head -1`."""
-    asked = []
-
-    def gone(result: object) -> None:
-        asked.append(result)
-        raise BrokenPipeError
-
-    with pytest.raises(BrokenPipeError):
-        answer_lines(Answers(), iter(["one", "two"]), gone)  # type: ignore[arg-type]
-    assert asked == ["one"]
-
-
-def test_a_line_in_another_encoding_fails_alone(piped: Run, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = io.TextIOWrapper(io.BytesIO("Wer gründete Rom?\n".encode("latin-1") + f"{TITANIC}\n".encode()), "utf-8")
-    monkeypatch.setattr(sys, "stdin", lines)
-    code, out, err = run("ask", "--program", "rac", "--json")
-    assert code == 3
-    assert [json.loads(line)["question"] for line in out.splitlines()] == [TITANIC]
-    assert "question" in err
-
-
-def test_each_answer_stands_below_its_question(piped: Run) -> None:
-    _, out, _ = piped(f"{TITANIC}\n  Who   founded Alexandria?\n", "ask", "--program", "rac")
-    first, _, second = out.partition("? Who founded Alexandria?\n")
-    assert first.startswith(f"? {TITANIC}\n")
-    assert "1997" in first
-    assert "Alexander" in second
-
-
-@pytest.mark.parametrize(
-    ("lines", "code", "told"),
-    [
-        (f"{'why ' * 600}\n{TITANIC}\n", 3, "The question has 2,399 characters"),
-        (f"{'why ' * 600}\n", 2, "The question has 2,399 characters"),
-        ("\n \n", 2, "No question came on standard input"),
-    ],
-)
-def test_a_question_that_fails_does_not_stop_the_others(lines: str, code: int, told: str, piped: Run) -> None:
-    ended, out, err = piped(lines, "ask", "--program", "rac")
-    assert (ended, told in err) == (code, True), err
-    assert ("1997" in out) is (TITANIC in lines)
+def test_without_a_question_somebody_has_to_type_one(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{TITANIC}\n"))
+    assert "polyqa answer FILE" in refused("ask", "--program", "rac")
+    monkeypatch.setattr(sys, "stdin", Typed())
+    assert "go with a question" in refused("ask", "--json")
 
 
 class Typed(io.StringIO):
@@ -162,10 +96,10 @@ def test_ctrl_c_ends_what_is_typed_and_not_the_session(typed: Run) -> None:
     assert (code, "1997" in out) == (0, True)
 
 
-def test_the_embedded_engine_in_place_of_the_model_of_a_program_is_told(piped: Run) -> None:
+def test_the_embedded_engine_in_place_of_the_model_of_a_program_is_told(run: Run) -> None:
     told = "rac-homonyms-local was compiled for local/qwen2.5-coder-1.5b; without --lm the embedded engine answers."
     for program, said in (("rac-homonyms-local", True), ("rac", False)):
-        code, _, err = piped(f"{TITANIC}\n", "ask", "--program", program)
+        code, _, err = run("ask", TITANIC, "--program", program)
         assert (code, told in err) == (0, said), err
 
 

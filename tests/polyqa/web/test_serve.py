@@ -7,13 +7,15 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from web_server import started
+from web_server import started, web_server
 
 from polyqa.artifacts.store import CARD, artifact_names, compiled_home
 from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.cli import options
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.files import MANIFEST
@@ -83,6 +85,24 @@ def test_a_users_own_index_is_the_default(films: ColBERTIndex, tmp_path: Path, m
     assert shelf.shared_names("beta") == ["Solaris"]
 
 
+class Opened(list[Passage]):
+    """An index, as far as its passages go."""
+
+    @property
+    def passages(self) -> list[Passage]:
+        return self
+
+
+def test_a_name_that_titles_share_is_told_without_its_document_and_a_long_section_shares_none(
+    films: ColBERTIndex,
+) -> None:
+    shelf = Shelf(embedded_lm(), indexes=[films.path], programs=["rac"])
+    titles = ("notes › Mercury (planet)", "notes › Mercury (element)", "notes › Leave", "notes › Leave")
+    notes: Any = Opened(Passage(pid=str(at), title=title, text="") for at, title in enumerate(titles))
+    shelf.indexes["notes"] = notes
+    assert shelf.shared_names("notes") == ["Mercury"]
+
+
 def test_programs_that_were_compiled_here_are_offered(
     films: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +111,45 @@ def test_programs_that_were_compiled_here_are_offered(
     shelf = Shelf(embedded_lm(), indexes=[films.path])
     assert list(shelf.programs) == [*PROGRAMS, *artifact_names(), "my-corpus"]
     assert shelf.programs["my-corpus"].about["compiled"]
+
+
+OWN = '''
+import dspy
+
+class Best(dspy.Module):
+    def __init__(self, index):
+        super().__init__()
+        self.index = index
+
+    def forward(self, question):
+        passages = self.index.search(question, 1)
+        return dspy.Prediction(answer=passages[0].text, passages=passages)
+
+def best(index):
+    """Reads one passage aloud."""
+    return Best(index)
+'''
+
+
+def test_a_program_of_the_users_own_is_served(
+    films: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "read_aloud.py").write_text(OWN)
+    with web_server([films], programs=["read_aloud:best"]) as web:
+        asked = {"question": "Who wrote the novel?", "program": "best"}
+        told, filtered = (
+            httpx.post(f"{web.base}/ask", json=asked | more, timeout=120).json() for more in ({}, {"where": "page = 2"})
+        )
+        (listed,) = httpx.get(f"{web.base}/programs").json()["programs"]
+    assert told["answer"] == "Solaris is a novel that Lem published in 1961. A sea thinks in it."
+    assert filtered["answer"].startswith("Solaris is a film by Soderbergh")
+    assert (listed["name"], listed["summary"]) == ("best", "Reads one passage aloud.")
+    (tmp_path / "half_written.py").write_text("def best(index)")
+    for name, why in (("read_aloud:worst", "AttributeError: .*worst"), ("half_written:best", "SyntaxError: ")):
+        with pytest.raises(PolyqaError, match=rf"{name} cannot be imported \({why}"):
+            Shelf(embedded_lm(), indexes=[films.path], programs=[name])
 
 
 def test_what_nobody_named_and_cannot_be_read_is_left_out(
