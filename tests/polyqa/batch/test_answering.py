@@ -74,7 +74,7 @@ def test_a_language_model_alone_stands_for_the_models(answer: Answer, server: Se
     lm = polyqa.language_model("openai/m", api_base=server.base)
     assert texts(answer(QUESTIONS[:1], models=lm)) == texts(answer(QUESTIONS[:1]))
     assert len(server.requests) == 1, "it is the same model"
-    with pytest.raises(PolyqaError, match="name the language model in models="):
+    with pytest.raises(PolyqaError, match="lm is no setting of a program"):
         answer(QUESTIONS[:1], lm=lm)
 
 
