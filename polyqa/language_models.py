@@ -81,8 +81,9 @@ class LMSettings:
 
     def __post_init__(self) -> None:
         for name in ("temperature", "max_tokens", "retries", "timeout", "requests_per_minute"):
-            if not isinstance(value := getattr(self, name), int | float | None):
-                raise PolyqaError(f"--{name.replace('_', '-')} is a number, not {value!r:.100}.")
+            kind, what = (int, "whole number") if name in ("max_tokens", "retries") else (float | int, "number")
+            if isinstance(value := getattr(self, name), bool) or not isinstance(value, kind | None):
+                raise PolyqaError(f"--{name.replace('_', '-')} is a {what}, not {value!r:.100}.")
         for name, low in (("temperature", 0), ("max_tokens", 1), ("retries", 0)):
             if (value := getattr(self, name)) is not None and not value >= low:
                 raise PolyqaError(f"--{name.replace('_', '-')} is at least {low}, not {value}.")

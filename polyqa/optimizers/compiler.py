@@ -42,6 +42,12 @@ from .pool import Demo, bootstrap_pool
 from .teleprompters import run_teleprompter
 from .trials import Trial
 
+NO_GOOD_RUNS = (
+    "None of the {} runs on training questions is good enough for a demo, and the recipe changes nothing: one scores "
+    "{:g} or more, and all its replies could be read to their end. Mend the program, or take a lower threshold, a "
+    "teacher or a recipe with labels."
+)
+
 
 @dataclass(frozen=True)
 class Compiled:
@@ -214,6 +220,8 @@ def _step(program: dspy.Module, plan: Plan) -> tuple[dspy.Module, list[Trial]]:
                 metric=plan.metric_of_recipe(),
                 threads=plan.threads,
             )
+            if not any(pools.values()):
+                warnings.warn(NO_GOOD_RUNS.format(len(plan.trainset), plan.recipe.threshold), stacklevel=2)
             return _show(program, pools, plan), []
         case "clauses":
             return search_clauses(program, plan)

@@ -158,6 +158,14 @@ def test_labels_that_fill_nothing_are_told(tmp_path: Path) -> None:
         assert [len(one.demos) for one in made.program.predictors()] == [demos]
 
 
+def test_runs_of_which_none_is_good_are_told(tmp_path: Path) -> None:
+    plan = planned(Recipe(name="own", optimizer="own-runs"), tell=lambda prompt: {"answer": "green"})
+    plan.metric.function = lambda gold, pred, trace=None: float(pred.answer == gold.answer)
+    with pytest.warns(UserWarning, match=r"^None of the 3 runs .* nothing: one scores 0\.5 or more"):
+        made = compile(Mine(), plan, tmp_path / "work")
+    assert not made.program.answer.demos
+
+
 def test_labels_that_fill_nothing_are_told_of_a_program_that_retrieves_in_its_own_way(tmp_path: Path) -> None:
     class Own(Mine):
         def __init__(self) -> None:

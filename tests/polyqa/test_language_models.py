@@ -94,6 +94,8 @@ def test_a_judge_that_reasons_is_asked_with_no_temperature() -> None:
         ({"temperature": float("nan")}, "--temperature is at least 0"),
         ({"temperature": "0.7"}, "--temperature is a number, not '0.7'"),
         ({"max_tokens": 0}, "--max-tokens is at least 1"),
+        ({"max_tokens": 1.5}, r"--max-tokens is a whole number, not 1\.5"),
+        ({"temperature": True}, "--temperature is a number, not True"),
         ({"timeout": 0}, "--timeout is a number of seconds above 0"),
         ({"timeout": float("inf")}, "--timeout is a number of seconds above 0"),
         ({"retries": -1}, "--retries is at least 0"),
