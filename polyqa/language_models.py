@@ -37,6 +37,7 @@ _HAVE_OPTIONS = frozenset(
     )
 )
 RECORDED = "recorded/"
+_BARE_HOST = re.compile(r"@((?:localhost|[\w.-]+:\d{2,5})(?:/.*)?)$")
 
 
 @dataclass(frozen=True)
@@ -361,9 +362,11 @@ def check_name(name: str) -> None:
     Raises
     ------
     PolyqaError
-        If the provider or the model is missing.
+        If the provider or the model is missing, or an address lacks its scheme.
     """
     bare_name = split_address(name)[0]
+    if host := _BARE_HOST.search(bare_name):  # else the provider itself is asked, and gets the passages
+        raise PolyqaError(f"{name!r}: an address begins with http:// or https://, such as @http://{host[1]}.")
     provider, slash, model = bare_name.partition("/")
     if bare_name == LOCAL or bare_name.startswith((f"{LOCAL}/", RECORDED)) or (provider.strip() and model.strip("/ ")):
         return

@@ -137,6 +137,8 @@ def make_all(models: Models) -> tuple[dspy.LM, dspy.LM | None]:
         (Models(PLAIN, helper_lm=""), "'' names no provider"),
         (Models(PLAIN, helper_lm="openai/"), "'openai/' names no model"),
         (Models("openai//"), "'openai//' names no model"),
+        (Models("openai/m@localhost:8000/v1"), r"begins with .* such as @http://localhost:8000/v1\.$"),
+        (Models(PLAIN, helper_lm="openai/m@gpu.example.com:80"), r"such as @http://gpu\.example\.com:80\.$"),
         (Models(dspy.LM(PLAIN), settings=LMSettings(record="a.jsonl.gz")), "openai/gpt-4o-mini is made already"),
         (Models(PLAIN, helper_lm=f"{MODEL_NAME}@http://127.0.0.1:9"), "takes no address"),
     ],
