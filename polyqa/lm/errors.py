@@ -76,6 +76,8 @@ _NO_REPLY = (
     "Does --api-base end as the server wants it (mostly in /v1)? Or does a proxy stand before it?",
 )
 _OTHER = ("the language model failed", "")
+# Every reply in the APIs of OpenAI, Anthropic and Gemini has one of these; any other would be read as an empty one.
+_REPLIES = {"choices", "output", "content", "candidates", "promptFeedback"}
 _NO_TEXT = "The LM returned an empty or null response"  # of DSPy, which shows its own data as the reply then
 _ADVICE = re.compile(r"\n\n|\. A gateway or proxy")  # from there on lm15 speaks to programmers
 
@@ -188,7 +190,8 @@ def _readable(response: Any, body: bytes) -> _Read:
     if isinstance(data, list) and len(data) == 1:
         data = data[0]
     error = data.get("error") if isinstance(data, dict) else None
-    if isinstance(data, dict) and (isinstance(error, str) or (status >= 400 and error is None)):
+    no_reply = isinstance(data, dict) and error is None and (status >= 400 or not data.keys() & _REPLIES)
+    if isinstance(error, str) or no_reply:
         message = error or data.get("message") or data.get("detail") or data
         text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
         status = status if status >= 400 else 404 if "choices" not in data else status

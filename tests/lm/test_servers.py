@@ -172,6 +172,16 @@ def test_a_page_or_half_a_reply_is_told_in_one_line_with_what_to_do(body: bytes)
     assert "…" not in text
 
 
+@pytest.mark.parametrize("body", [b'{"generated_text": "Alba"}', b'{"message": {"content": "Alba"}}', b"{}"])
+def test_a_reply_in_another_api_is_no_empty_reply(body: bytes) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with serve_bytes(lambda: [head + body]) as base:
+        text, _ = explain(_raised(model("openai/m", base)))
+    assert "the server has no such model or address" in text
+    assert "does --api-base end as the server wants it" in text
+    assert "Alba" in text or body == b"{}"
+
+
 def test_a_server_that_does_not_run_is_named() -> None:
     text, _ = explain(_raised(model("openai/m", "http://127.0.0.1:9/v1")))
     assert "cannot be reached (http://127.0.0.1:9/v1/chat/completions)" in text
