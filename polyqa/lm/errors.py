@@ -77,7 +77,7 @@ _NO_REPLY = (
 )
 _OTHER = ("the language model failed", "")
 # Every reply in the APIs of OpenAI, Anthropic and Gemini has one of these; any other would be read as an empty one.
-_REPLIES = {"choices", "output", "content", "candidates", "promptFeedback"}
+_REPLIES = {"choices", "output", "content", "candidates", "promptFeedback", "usageMetadata"}
 _NO_TEXT = "The LM returned an empty or null response"  # of DSPy, which shows its own data as the reply then
 _ADVICE = re.compile(r"\n\n|\. A gateway or proxy")  # from there on lm15 speaks to programmers
 
