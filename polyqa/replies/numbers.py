@@ -9,7 +9,8 @@ from .text import json_in, listed, shown, strip_dress, told, without_fence
 _NAME = r"(?:readings?|candidates?|passages?|questions?|interpretations?|covered|kept|answered)"
 _NUMBERS = re.compile(rf"(?:[^\d\n:]*\b{_NAME}\b[^\d\n:]*:)?(?:[\s,;.&#\[\]()*`'\"-]|\b(?:and|{_NAME})\b|\d+)*", re.I)
 _NO_LIST = re.compile(r"\d[-.)] ?\d|\A\W*\d+\s+(?!and\b)[a-z]", re.I)  # "1-3", "1) 2)", "2 readings"
-_VERDICT = re.compile(r"\W*(\d{1,4})\W{1,5}(yes|no)\W*", re.I)
+_NUMBERED = r"(\d{1,4})\W{1,5}(yes|no)\b"
+_VERDICT = re.compile(rf"\W*{_NUMBERED}(?:\W*|\s*[,.;:(–—-](?!.*\b{_NUMBERED}).*)", re.I)
 _REPEATED = re.compile(r"\s*(?:[-*]\s+)?(?:\[(\d+)\]|(\d+)[.)])\s+(.+)")
 
 
@@ -36,7 +37,7 @@ def parse_numbers(value: Any) -> list[int]:
 def parse_verdicts(value: Any) -> list[int]:
     r"""Return the numbers of which a text says Yes, each on a line of its own, or which it lists (`parse_numbers`).
 
-    >>> parse_verdicts("1: Yes\n2: No\n3: Yes"), parse_verdicts("1, 3")
+    >>> parse_verdicts("1: Yes\n2: No (another year)\n3: Yes"), parse_verdicts("1, 3")
     ([1, 3], [1, 3])
 
     Raises

@@ -437,7 +437,7 @@ def test_every_rendered_list_of_numbers_parses_back(numbers: list[int]) -> None:
         assert KINDS["numbers"].reply(text) == numbers, text
 
 
-@pytest.mark.parametrize("form", ["{}: {}", "{}. {}", "[{}] {}.", "- {} – **{}**"])
+@pytest.mark.parametrize("form", ["{}: {}", "{}. {}", "[{}] {}.", "- {} – **{}**", "{}: {}, no. 2 says so"])
 @given(held=st.lists(st.booleans(), min_size=1, max_size=9))
 def test_verdicts_a_line_each_are_the_numbers_of_those_that_hold(form: str, held: list[bool]) -> None:
     text = "\n".join(form.format(at, "Yes" if yes else "No") for at, yes in enumerate(held, 1))
@@ -447,7 +447,7 @@ def test_verdicts_a_line_each_are_the_numbers_of_those_that_hold(form: str, held
 def test_verdicts_may_be_a_list_of_numbers_and_are_no_other_text() -> None:
     assert parse_verdicts("1, 3") == KINDS["verdicts"].reply("[1, 3]") == [1, 3]
     assert parse_verdicts("none") == []
-    for text in ("1: Yes\n2: perhaps", "Yes", "1: Yes and 2: No"):
+    for text in ("1: Yes\n2: perhaps", "Yes", "1: Yes and 2: No", "1: Yes, 2: No"):
         with pytest.raises(ValueError, match="no list of numbers"):
             parse_verdicts(text)
 
