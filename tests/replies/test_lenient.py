@@ -314,14 +314,6 @@ def test_a_question_that_nothing_answers_is_left_out_and_the_others_stay(parse: 
     assert parse(f"[{unanswered}]") == []
 
 
-@pytest.mark.parametrize("parse", [parse_interpretations, KINDS["interpretations"].reply])
-@pytest.mark.parametrize("nothing", ["", "N/A", "NONE", '"None."', "null"])
-def test_so_is_one_in_lines(parse: Any, nothing: str) -> None:
-    unanswered = f"DQ 2: Who hosted in 1994?\nDA 2: {nothing}"
-    assert parse(unanswered) == []
-    assert parse(f"DQ 1: Who hosted in 1998?\nDA 1: Nagano\nPassage: 2\n{unanswered}\nPassage: 4") == [NAGANO_IN_2]
-
-
 @pytest.mark.parametrize("case", golden("toc_parse_disambig")["cases"], ids=lambda case: repr(case["input"])[:40])
 def test_every_pair_of_the_released_parser_is_found_in_order(case: dict[str, Any]) -> None:
     try:
