@@ -11,7 +11,7 @@ import re
 from calendar import day_name, month_name
 from collections import Counter
 from collections.abc import Callable
-from functools import cached_property
+from typing import NamedTuple
 
 from polyqa.base.values import Passage
 from polyqa.metrics.text import content_words, names_and_numbers, stems
@@ -78,21 +78,12 @@ def mended(question: str) -> str:
     return text
 
 
-class Asked:
+class Asked(NamedTuple):
     """A question, without its question mark in ``body``, with its answer, which is a span of its passage."""
 
-    def __init__(self, question: str, answer: str, passage: Passage) -> None:
-        self.body, self.answer, self.passage = question.rstrip("? "), answer, passage
-
-    @property
-    def text(self) -> str:
-        """Title and text of the passage."""
-        return f"{self.passage.title} {self.passage.text}"
-
-    @cached_property
-    def before(self) -> str:
-        """What stands in the passage before the answer."""
-        return self.passage.text[: max(0, self.passage.text.find(self.answer))]
+    body: str
+    answer: str
+    passage: Passage
 
 
 def fault(question: str, answer: str, passage: Passage) -> str:
@@ -104,7 +95,7 @@ def fault(question: str, answer: str, passage: Passage) -> str:
     >>> fault("When was Ada Lind born?", "3 May 1909", passage)
     ''
     """
-    candidate = Asked(question, answer, passage)
+    candidate = Asked(question.rstrip("? "), answer, passage)
     for rule in _RULES:
         if why := rule(candidate):
             return why
@@ -161,11 +152,11 @@ def _about_something(candidate: Asked) -> str:
 
 
 def _times(candidate: Asked) -> str:
-    body = candidate.body
-    if (span := _SPAN.search(body)) and not _tells_span(candidate.passage.text, span[1], span[2]):
+    body, passage = candidate.body, candidate.passage
+    if (span := _SPAN.search(body)) and not _tells_span(passage.text, span[1], span[2]):
         return "has a span of years that its passage does not tell"
     if (year := _YEAR_OF.search(body)) and not re.search(
-        rf"\b{year[1]}\b(?:\W+[\w'’-]+){{0,5}}?\W+{re.escape(year[2])}", candidate.text
+        rf"\b{year[1]}\b(?:\W+[\w'’-]+){{0,5}}?\W+{re.escape(year[2])}", f"{passage.title} {passage.text}"
     ):
         return "has a year that its passage tells of something else"
     return ""
@@ -179,11 +170,12 @@ def _tells_span(text: str, begin: str, end: str) -> bool:
 
 def _kind_of_answer(candidate: Asked) -> str:
     body, answer = candidate.body, candidate.answer
+    before = candidate.passage.text.partition(answer)[0]
     if WHEN.match(body) and (_LATER.search(answer) or not (_TIME if body.startswith("When") else _DATE).search(answer)):
         return "asks for a time, and the answer is none"
     if "country" in body.split()[:3] and (_PEOPLE.search(answer) or answer in CONTINENTS):
         return "asks for a country, and the answer is none"
-    if WHEN.match(body) and not _ASKS_END.search(body) and _TO_AN_END.search(candidate.before):
+    if WHEN.match(body) and not _ASKS_END.search(body) and _TO_AN_END.search(before):
         return "asks for a beginning, and the answer is an end"
     return ""
 
