@@ -28,19 +28,4 @@ if TYPE_CHECKING:
     from .update import add_passages as add_passages
     from .update import remove_passages as remove_passages
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        ".bm25": "BM25Retriever",
-        ".build": "build_index",
-        ".check": "check_index",
-        ".corpus": "read_corpus",
-        ".delete": "delete_index",
-        ".files": "IndexFaultError",
-        ".index": "ColBERTIndex",
-        ".rerankers": "BiEncoderReranker CrossEncoderReranker SpanReaderReranker",
-        ".retriever": "FusedRetriever Reranker Retriever rerank rerank_found",
-        ".settings": "IndexSettings SearchSettings",
-        ".update": "add_passages remove_passages",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -59,27 +59,4 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # LiteLLM has a list of models and prices; for a newer one it would ask the network, and wait for it.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        "polyqa.adapting": "adapt",
-        "polyqa.asking": "Result aask ask",
-        "polyqa.batch": "Answered Batch answer_many",
-        "polyqa.cluster": "Ray",
-        "polyqa.colbert_index": "ColBERTIndex build_index",
-        "polyqa.compiling": "Budget Teacher compile",
-        "polyqa.costing": "Cost cost",
-        "polyqa.extractive": "embedded_lm",
-        "polyqa.evaluating": "evaluate",
-        "polyqa.hub": "Pulled Pushed pull push",
-        "polyqa.lm.recorded": "recorded",
-        "polyqa.loading": "load open_index",
-        "polyqa.language_models": "LMSettings Models language_model",
-        "polyqa.question_building": "build_questions",
-        "polyqa.question_sets": "Questions Sets",
-        "polyqa.rechecking": "recheck",
-        "polyqa.tracing": "traced",
-        "polyqa.base.values": "Coverage Interpretation Passage",
-        "polyqa.base.errors": "PolyqaError",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

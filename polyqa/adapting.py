@@ -32,7 +32,7 @@ from polyqa.optimizers.calls import kept_calls, remove_work
 from polyqa.optimizers.compiler import check_work
 from polyqa.optimizers.plan import check_measurable, check_recipe
 from polyqa.optimizers.recipes import Recipe
-from polyqa.programs.questions_judged import JUDGED, trust_in_questions
+from polyqa.programs.passages_read import JUDGED, trust_in_questions
 from polyqa.programs.registry import REGISTRY, registered
 from polyqa.questions import Counts, QuestionSettings, generate_questions
 from polyqa.questions.namesakes import AskedOfNamesakes, ask_namesakes, namesakes

@@ -35,27 +35,4 @@ if TYPE_CHECKING:
     from .tree import ClarificationNode as ClarificationNode
     from .verdict import VERDICT as VERDICT
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        ".auto": "Auto",
-        ".base": "GroundedProgram Program RetrievingProgram",
-        ".closed_book": "ClosedBook QueryRefinement",
-        ".crag": "CRAG",
-        ".diva": "DIVA",
-        ".diversify": "DiversifyingProgram",
-        ".dtv": "DiversifyThenVerify",
-        ".jpr": "JPR",
-        ".knn": "KNNPredict set_knn_demos",
-        ".madam_rag": "MadamRAG",
-        ".spanwise": "Spanwise",
-        ".rac": "RAC",
-        ".registry": "PROGRAMS",
-        ".self_rag": "SelfRAG",
-        ".sixpaq": "SIXPAQ",
-        ".steps": "Steps adrive ask ask_all ask_while drive work",
-        ".toc": "TreeOfClarifications",
-        ".tree": "ClarificationNode",
-        ".verdict": "VERDICT",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

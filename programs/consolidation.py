@@ -1,6 +1,6 @@
 """VERDICT's consolidation of feedback (section 4.2): similar readings become one, outliers go."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,17 +9,10 @@ _MEMBERS = 2  # readings that make a cluster at least
 _NEAR = 0.1  # cosine distance below which two readings are equal
 
 
-@dataclass(frozen=True)
-class Clusters:
-    """A partition of readings, by position.
+class Clusters(NamedTuple):
+    """A partition of readings, by position: clusters, each with its medoid first, and what no cluster holds.
 
-    Attributes
-    ----------
-    clusters
-        Each with its medoid first and its other members in order; clusters in the order of their first
-        member.
-    outliers
-        What no cluster holds.
+    Clusters are in the order of their first member, and so are the other members of each.
     """
 
     clusters: tuple[tuple[int, ...], ...]

@@ -19,6 +19,7 @@ from polyqa.lm.sampling import NO_SAMPLING, Sampling, sampling_for
 from polyqa.metrics.text import normalize_answer
 from polyqa.models import Encoder
 
+_FIELD = "question"  # what of an input is compared
 LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("polyqa_left_out", default=frozenset())
 """Questions, normalized, of which no `KNNPredict` shows a demo, nor one of what it is itself asked.
 
@@ -45,10 +46,8 @@ class KNNPredict(dspy.Predict):
     k
         How many demos a call shows (Tree of Clarifications and DIVA: 5), at least 1, or ``None`` for all.
     encoder
-        Gives the similarity: cosine between the texts of ``field``. Needed if ``k`` is set, also by a
-        loaded state.
-    field
-        The input field whose text is compared. Demos without it are left out.
+        Gives the similarity: cosine between the questions; demos without one are left out. Needed if ``k`` is set,
+        also by a loaded state.
     brief
         Whether only one demo is shown with its passages, that with the shortest: it shows how passages are cited, and
         any of the nearest does. The others show what readings and answers look like, which takes a tenth of the
@@ -68,7 +67,6 @@ class KNNPredict(dspy.Predict):
         *,
         k: int | None = None,
         encoder: Encoder | None = None,
-        field: str = "question",
         brief: bool = False,
         sampling: Sampling = NO_SAMPLING,
         probabilities: bool = False,
@@ -80,7 +78,6 @@ class KNNPredict(dspy.Predict):
         self.examples = examples
         self.sampling = dict(sampling)
         self.encoder = encoder
-        self.field = field
         self.brief = brief
         self.k: int | None = None
         self.set_k(k)
@@ -107,8 +104,8 @@ class KNNPredict(dspy.Predict):
         allowed = self._allowed(text)
         if self.k is None or self.encoder is None:
             return allowed
-        pool = [demo for demo in allowed if demo.get(self.field)]
-        (similarities,) = self.encoder.similarity([text], [str(demo[self.field]) for demo in pool])
+        pool = [demo for demo in allowed if demo.get(_FIELD)]
+        (similarities,) = self.encoder.similarity([text], [str(demo[_FIELD]) for demo in pool])
         order = np.argsort(-similarities, kind="stable")[: self.k]
         return [pool[index] for index in sorted(order, key=lambda index: (similarities[index], index))]
 
@@ -118,9 +115,7 @@ class KNNPredict(dspy.Predict):
             return list(self.demos)
         left_out |= {normalize_answer(text)}
         return [
-            demo
-            for demo in self.demos
-            if not demo.get(self.field) or normalize_answer(str(demo[self.field])) not in left_out
+            demo for demo in self.demos if not demo.get(_FIELD) or normalize_answer(str(demo[_FIELD])) not in left_out
         ]
 
     def _arguments(self, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -133,7 +128,7 @@ class KNNPredict(dspy.Predict):
 
                 demos = worked_demos(self.signature)
             else:
-                demos = self._shown(str(kwargs.get(self.field, "")))
+                demos = self._shown(str(kwargs.get(_FIELD, "")))
         sampling = sampling_for(lm, self.sampling)
         if self.probabilities:
             from polyqa.lm.probabilities import ASKED, gives_probabilities  # few predictors ask for them
@@ -175,7 +170,7 @@ class KNNPredict(dspy.Predict):
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         """Return DSPy's state with the kNN settings beside it."""
         state: dict[str, Any] = super().dump_state(json_mode=json_mode)
-        knn = None if self.k is None else {"k": self.k, "field": self.field, "encoder": self._encoder_name()}
+        knn = None if self.k is None else {"k": self.k, "field": _FIELD, "encoder": self._encoder_name()}
         return {**state, "knn": knn}
 
     def load_state(self, state: Mapping[str, Any], *, allow_unsafe_lm_state: bool = False) -> "KNNPredict":
@@ -194,8 +189,6 @@ class KNNPredict(dspy.Predict):
             )
         plain = {name: value for name, value in state.items() if name != "knn"}
         super().load_state(plain, allow_unsafe_lm_state=allow_unsafe_lm_state)
-        if knn is not None:
-            self.field = knn["field"]
         self.set_k(knn["k"] if knn is not None else None)
         return self
 

@@ -1,7 +1,7 @@
 """Self-RAG, prompted (Asai et al., 2024, https://arxiv.org/abs/2310.11511)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Unpack
 
 import dspy
@@ -21,15 +21,19 @@ _SUPPORT = {Support.FULLY: 1.0, Support.PARTIALLY: 0.5, Support.NO: 0.0}
 
 
 @dataclass(frozen=True)
-class _Draft:
-    """What one passage gave: a segment with its readings and, once it is judged, IsSup, IsUse and its score."""
+class _Segment:
+    """What a relevant passage gave: a segment of the answer with its readings, IsSup and IsUse."""
 
     passage: Passage
-    segment: str
+    text: str
     readings: tuple[Interpretation, ...]
-    support: Support = Support.NO
-    usefulness: int = 1
-    score: float = 0.0
+    support: Support
+    usefulness: int
+
+    @property
+    def score(self) -> float:
+        """The critique score (equations 3 and 4)."""
+        return _RELEVANT + _SUPPORTED * _SUPPORT[self.support] + _USEFUL * (self.usefulness - 3) / 2
 
 
 class SelfRAG(RetrievingProgram):
@@ -84,40 +88,49 @@ class SelfRAG(RetrievingProgram):
         deciding = 0 if self.lean else 1
         return CallLimits(calls=deciding + 2 * self.most_passages + 1, depth=deciding + 3)
 
-    @staticmethod
-    def score(support: Support, usefulness: int) -> float:
-        """Return the critique score of a segment whose passage is relevant."""
-        return _RELEVANT + _SUPPORTED * _SUPPORT[support] + _USEFUL * (usefulness - 3) / 2
-
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
         retrieved, passages = yield from self.retrieve_if_needed(question)
         replies = yield from ask_all(
             [(self.draft, {"question": question, "passage": passage.render()}) for passage in passages]
         )
-        drafts = self._drafts(passages, replies)
+        # A passage that gave no segment counts as not relevant.
+        drafts = [
+            (passage, " ".join(reply.segment.split()), reply.readings)
+            for passage, reply in zip(passages, replies, strict=True)
+            if reply.relevant == "Yes" and not is_null(reply.segment)
+        ]
         critiques = yield from ask_all(
             [
-                (self.critique, {"question": question, "passage": draft.passage.render(), "segment": draft.segment})
-                for draft in drafts
+                (self.critique, {"question": question, "passage": passage.render(), "segment": text})
+                for passage, text, _ in drafts
             ]
         )
-        judged = [self._judged(draft, critique) for draft, critique in zip(drafts, critiques, strict=True)]
+        judged = [
+            _Segment(
+                passage,
+                text,
+                tuple(reading.model_copy(update={"pid": passage.pid}) for reading in readings),
+                Support(critique.support),
+                critique.usefulness,
+            )
+            for (passage, text, readings), critique in zip(drafts, critiques, strict=True)
+        ]
         chosen = self._choose(judged)
-        answer = " ".join(draft.segment for draft in chosen)
+        answer = " ".join(one.text for one in chosen)
         if not chosen:
             answer = (yield from ask(self.recall, question=question)).answer
-        by_pid = {draft.passage.pid: draft for draft in judged}
+        by_pid = {one.passage.pid: one for one in judged}
         in_order = [by_pid.get(passage.pid) for passage in passages]
         return dspy.Prediction(
             answer=answer,
-            interpretations=list(dict.fromkeys(reading for draft in chosen for reading in draft.readings)),
+            interpretations=list(dict.fromkeys(reading for one in chosen for reading in one.readings)),
             passages=passages,
             retrieved=retrieved,
-            scores=[draft and draft.score for draft in in_order],
-            supports=[draft and draft.support for draft in in_order],
-            usefulness=[draft and draft.usefulness for draft in in_order],
-            kept=[draft.passage.pid for draft in chosen],
+            scores=[one and one.score for one in in_order],
+            supports=[one and one.support for one in in_order],
+            usefulness=[one and one.usefulness for one in in_order],
+            kept=[one.passage.pid for one in chosen],
         )
 
     def retrieve_if_needed(self, question: str) -> Steps[tuple[bool, list[Passage]]]:
@@ -130,33 +143,16 @@ class SelfRAG(RetrievingProgram):
         return needed, passages if needed else []
 
     @staticmethod
-    def _drafts(passages: Sequence[Passage], replies: Sequence[dspy.Prediction]) -> list[_Draft]:
-        """Return what the relevant passages gave; a passage that gave no segment counts as not relevant."""
-        return [
-            _Draft(
-                passage,
-                " ".join(reply.segment.split()),
-                tuple(reading.model_copy(update={"pid": passage.pid}) for reading in reply.readings),
-            )
-            for passage, reply in zip(passages, replies, strict=True)
-            if reply.relevant == "Yes" and not is_null(reply.segment)
-        ]
-
-    def _judged(self, draft: _Draft, critique: dspy.Prediction) -> _Draft:
-        support, usefulness = Support(critique.support), critique.usefulness
-        return replace(draft, support=support, usefulness=usefulness, score=self.score(support, usefulness))
-
-    @staticmethod
-    def _choose(judged: Sequence[_Draft]) -> list[_Draft]:
-        """Return the drafts whose segments make the answer, best first."""
-        supported = [draft for draft in judged if draft.support is not Support.NO]
-        best = max((draft.score for draft in supported), default=0.0)
-        chosen: list[_Draft] = []
+    def _choose(judged: Sequence[_Segment]) -> list[_Segment]:
+        """Return the segments that make the answer, best first."""
+        supported = [one for one in judged if one.support is not Support.NO]
+        best = max((one.score for one in supported), default=0.0)
+        chosen: list[_Segment] = []
         earlier: set[str] = set()
-        for draft in sorted(supported, key=lambda draft: -draft.score):
-            answers = {" ".join(part.lower().split()) for reading in draft.readings for part in several(reading.answer)}
+        for one in sorted(supported, key=lambda one: -one.score):
+            answers = {" ".join(part.lower().split()) for reading in one.readings for part in several(reading.answer)}
             # A segment without readings gives nothing to compare: it stands for itself.
-            if draft.score >= best - _MARGIN and not (answers and answers <= earlier):
-                chosen.append(draft)
+            if one.score >= best - _MARGIN and not (answers and answers <= earlier):
+                chosen.append(one)
                 earlier |= answers
         return chosen

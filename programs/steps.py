@@ -92,7 +92,7 @@ def drive(steps: Steps[T], log: CallLog | None = None) -> T:
     log, resume = log or CallLog(), partial(next, steps)
     while True:
         try:
-            step = resume()
+            step = _checked(resume())
         except StopIteration as end:
             return end.value
         try:
@@ -106,13 +106,20 @@ async def adrive(steps: Steps[T], log: CallLog | None = None) -> T:
     log, resume = log or CallLog(), partial(next, steps)
     while True:
         try:
-            step = resume()
+            step = _checked(resume())
         except StopIteration as end:
             return end.value
         try:
             resume = partial(steps.send, await _acall_all(step, log))
         except BaseException as error:
             resume = partial(steps.throw, error)
+
+
+def _checked(step: object) -> Calls:
+    """Return what steps yielded, if it is a step: ``yield`` without ``from`` gives a generator."""
+    if isinstance(step, Calls):
+        return step
+    raise TypeError(f"Steps come after `yield from`: ask, ask_all, ask_while or work; a {type(step).__name__} is none.")
 
 
 def _call_all(step: Calls, log: CallLog) -> tuple[list[dspy.Prediction], Any]:

@@ -1,29 +1,27 @@
 """Packages that import nothing until one of their names is used."""
 
+import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
 
-def lazy_names(
-    package: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names are imported on first use (PEP 562).
 
-    Parameters
-    ----------
-    package
-        Its ``__name__``.
-    homes
-        Modules to the names that they hold, separated by spaces; a leading dot is the package itself. ``new=old`` gives
-        a name of the module another name.
+    The names are those that the package imports for type checkers, in its ``if TYPE_CHECKING:``, so they are written
+    once. ``new = old`` there gives a name of a module another name.
     """
-    places = {
-        name.partition("=")[0]: (module, name.rpartition("=")[2])
-        for module, names in homes.items()
-        for name in names.split()
-    }
+    source: str = sys.modules[package].__spec__.loader.get_source(package)  # type: ignore[union-attr]
+    for_type_checkers = next(node.body for node in ast.parse(source).body if isinstance(node, ast.If))
+    places: dict[str, tuple[str, str]] = {}
+    for node in for_type_checkers:
+        if isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            places |= {alias.name: (module, alias.name) for alias in node.names}
+        elif isinstance(node, ast.Assign):
+            places[ast.unparse(node.targets[0])] = places.pop(ast.unparse(node.value))
 
     def getattribute(name: str) -> Any:
         if name not in places:

@@ -15,11 +15,4 @@ if TYPE_CHECKING:
     from .syncing import Synced as Synced
     from .syncing import sync_index as sync_index
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        ".folder": "Documents holds_documents",
-        ".splitting": "Splitter split_passages",
-        ".syncing": "Synced sync_index",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

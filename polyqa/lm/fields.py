@@ -98,9 +98,9 @@ FORMS: Mapping[Any, Form] = {
         lenient.parse_ambiguity_types,
     ),
     lenient.Numbers: Form(f"like 1, 3; or {NOTHING}", _in_a_row, lenient.parse_numbers),
-    lenient.Verdicts: Form(f"their numbers, such as 1, 3; or {NOTHING}", _in_a_row, lenient.parse_verdicts),
+    lenient.Verdicts: Form(f"their numbers, such as 1, 3; or {NOTHING}", _in_a_row, lenient.parse_numbers),
     lenient.VerdictLines: Form(
-        "the number of each and Yes or No, one a line, like 1: No", _in_a_row, lenient.parse_verdicts
+        "the number of each and Yes or No, one a line, like 1: No", _in_a_row, lenient.parse_numbers
     ),
     lenient.Grades: Form(_any_of(list(Grade)), str, lenient.parse_grade),
     lenient.Supports: Form(_any_of(list(Support)), str, lenient.parse_support),

@@ -14,6 +14,4 @@ if TYPE_CHECKING:
 
     compile = compile_program
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__, {".compiler": "Compiled compile=compile_program", ".plan": "Plan", ".recipes": "RECIPES Recipe recipe"}
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

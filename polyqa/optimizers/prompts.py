@@ -107,7 +107,7 @@ def picked_demos(program: dspy.Module, question: str) -> dict[str, list[dict[str
         demos = predictor.nearest(question) if isinstance(predictor, KNNPredict) else list(predictor.demos)
         similarities: list[float | None] = [None] * len(demos)
         if demos and isinstance(predictor, KNNPredict) and predictor.k is not None and predictor.encoder is not None:
-            demo_queries = [str(demo[predictor.field]) for demo in demos]
+            demo_queries = [str(demo["question"]) for demo in demos]
             similarities = [float(value) for value in predictor.encoder.similarity([question], demo_queries)[0]]
         picked[name] = [
             {

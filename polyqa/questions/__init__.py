@@ -16,13 +16,4 @@ if TYPE_CHECKING:
     from .types import Generation as Generation
     from .types import QuestionSettings as QuestionSettings
 
-__getattr__, __dir__, __all__ = lazy_names(
-    __name__,
-    {
-        ".build": "build_questions",
-        ".database": "QuestionDatabase questions_path",
-        ".generation": "generate_questions",
-        ".retriever": "QuestionRetriever",
-        ".types": "Counts FoundQuestion GeneratedQuestion Generation QuestionSettings",
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

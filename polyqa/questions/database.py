@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from polyqa.base.copies import Shared
 from polyqa.base.errors import PolyqaError
@@ -22,12 +22,8 @@ from polyqa.models.memory import locked_property
 
 from .types import FoundQuestion, GeneratedQuestion, Generation, Manifest
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 Ranking = Literal["dense", "bm25"]
 MANIFEST = "questions.json"
-_BATCH = 4096  # questions
 _FIRST = 64  # questions that are fetched at first
 _TABLE = "questions"
 _COLUMNS = ["number", "question", "answers", "pids"]
@@ -127,18 +123,12 @@ class QuestionDatabase(Shared):
             raise PolyqaError(f"{_damaged(self.path)} its questions are not those that were written.")
 
     def search(self, query: str, k: int = 10, *, ranking: Ranking = "dense") -> list[FoundQuestion]:
-        """Return the ``k`` nearest questions; see `search_many`."""
-        return self.search_many([query], k, ranking=ranking)[0]
-
-    def search_many(
-        self, queries: Sequence[str], k: int = 10, *, ranking: Ranking = "dense"
-    ) -> list[list[FoundQuestion]]:
-        """Search for several queries; they are encoded in one batch.
+        """Return at most ``k`` questions, best first; those of equal score in the order of the corpus.
 
         Parameters
         ----------
-        queries
-            Questions; an empty one finds nothing.
+        query
+            A question; an empty one finds nothing.
         k
             How many questions, at least 1.
         ranking
@@ -146,21 +136,16 @@ class QuestionDatabase(Shared):
             (English stems, no stop words), above 0 and unbounded; a question that shares no word with the
             query is not found.
 
-        Returns
-        -------
-        list of list of FoundQuestion
-            Per query at most ``k`` questions, best first; those of equal score in the order of the corpus.
-
         Raises
         ------
         PolyqaError
             If the database is damaged, or dense search is asked for and there is no encoder.
         """
         require_positive(k)
-        return [list(islice(hits, k)) for hits in self.ranked(queries, ranking=ranking)]
+        return list(islice(self.ranked([query], ranking=ranking)[0], k))
 
     def ranked(self, queries: Sequence[str], *, ranking: Ranking = "dense") -> list[Iterator[FoundQuestion]]:
-        """Return for each query all questions that it finds, best first, see `search_many`; fetched as taken."""
+        """Return for each query all questions that it finds, best first, see `search`; fetched as taken."""
         if ranking not in ("dense", "bm25"):
             raise ValueError(f"ranking is dense or bm25, not {ranking!r}")
         queries = [well_formed(query) for query in queries]
@@ -256,19 +241,23 @@ def write_database(folder: Path, generation: Generation, index: ColBERTIndex, en
     """Encode the questions and write table, full-text index and manifest into an empty folder."""
     needs("lancedb", extra="questions", for_="A question database")
     import lancedb
+    import pyarrow as pa
     from lancedb.index import FTS
 
     questions = generation.questions
-    dimensions = encoder.encode(["width"]).shape[1]
-    table = lancedb.connect(str(folder)).create_table(
-        _TABLE, data=_batches(questions, encoder, dimensions), schema=_schema(dimensions)
-    )
+    vectors = encoder.encode([question.question for question in questions])
+    columns: dict[str, Any] = {
+        "number": range(len(questions)),
+        **{name: [getattr(question, name) for question in questions] for name in _COLUMNS[1:]},
+        "vector": pa.FixedSizeListArray.from_arrays(vectors.astype("float32").ravel(), vectors.shape[1]),
+    }
+    table = lancedb.connect(str(folder)).create_table(_TABLE, data=pa.table(columns))
     table.create_index("question", config=FTS())
     manifest = Manifest(
         counts=generation.counts,
         origin=generation.origin,
         encoder=encoder.name,
-        dimensions=dimensions,
+        dimensions=vectors.shape[1],
         index=index.fingerprint,
         index_passages=len(index),
         digest=digest(questions),
@@ -277,30 +266,3 @@ def write_database(folder: Path, generation: Generation, index: ColBERTIndex, en
     )
     (folder / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
     return manifest
-
-
-def _schema(dimensions: int) -> "pa.Schema":
-    import pyarrow as pa
-
-    return pa.schema(
-        [
-            ("number", pa.int64()),
-            ("question", pa.string()),
-            ("answers", pa.list_(pa.string())),
-            ("pids", pa.list_(pa.string())),
-            ("vector", pa.list_(pa.float32(), dimensions)),
-        ]
-    )
-
-
-def _batches(questions: Sequence[GeneratedQuestion], encoder: Encoder, dimensions: int) -> "Iterator[pa.RecordBatch]":
-    import pyarrow as pa
-
-    for begin in range(0, len(questions), _BATCH):
-        batch = questions[begin : begin + _BATCH]
-        vectors = encoder.encode([question.question for question in batch])
-        rows = [
-            {"number": number, **question.model_dump(), "vector": vector}
-            for number, (question, vector) in enumerate(zip(batch, vectors, strict=True), begin)
-        ]
-        yield pa.RecordBatch.from_pylist(rows, schema=_schema(dimensions))

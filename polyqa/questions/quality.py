@@ -11,7 +11,7 @@ import re
 from calendar import day_name, month_name
 from collections import Counter
 from collections.abc import Callable
-from functools import cached_property
+from typing import NamedTuple
 
 from polyqa.base.values import Passage
 from polyqa.metrics.text import content_words, names_and_numbers, stems
@@ -53,22 +53,15 @@ _DATE = re.compile(r"\d|century|decade")
 _TIME = re.compile(
     r"\d|\b(?:centur|decade|year|month|week|hour|night|morning|evening|noon|spring|summer|autumn|winter)|day"
 )
-_KIN = r"(?:daughter|son|father|mother|wife|husband|brother|sister)"
-_KIN_OF = re.compile(rf"['’]s ({_KIN})$")
 _LATER = re.compile(r"\b(?:year|month|week|day|hour)s? (?:later|earlier|after|before|ago)\b")
 _MARKS = re.compile(r"[\"“”]{2}|\s-\w|\w- |\(\s|\s\)")
 _SPAN = re.compile(r"\bfrom (\d{3,4}s?) (?:to|until) (\d{3,4}s?)\b")
 _YEAR_OF = re.compile(r"\bthe (\d{4}) (?:[a-z]+ )?([a-z]+)\b")
 _PEOPLE = re.compile(r"(?:ian|can|ish|ese|nch|utch|reek|erman|orean)$")
-_WINNING = re.compile(r"^(?:Who|What|Which)\b.*\b(?:won|win|beat|defeat(?:ed)?)\b")
-_TO_A_LOSER = re.compile(r"\b(?:from|against|over|to)\s+(?:the )?$")
 _TO_AN_END = re.compile(
     r"\b(?:until|to|till|between|through|before|after|by)\s+(?:the )?$|\d\s*[–-]\s*$|\bbetween [^.;]{0,40} and $"
 )
 _ASKS_END = re.compile(r"\b(?:until|end|ended|close|closed|die|died|last|before|after|by)\b")
-_BORN, _DIED = re.compile(r"\b(?:born|birth)\b"), re.compile(r"\b(?:die|died|death)\b")
-_LIFE = re.compile(r"\(([^()]*\d{3,4}[^()]*?)\s*[–—-]\s*([^()]*\d{3,4}[^()]*)\)")
-_OPENING = 300  # characters of a passage in which a life's dates stand
 
 
 def mended(question: str) -> str:
@@ -85,21 +78,12 @@ def mended(question: str) -> str:
     return text
 
 
-class Asked:
+class Asked(NamedTuple):
     """A question, without its question mark in ``body``, with its answer, which is a span of its passage."""
 
-    def __init__(self, question: str, answer: str, passage: Passage) -> None:
-        self.body, self.answer, self.passage = question.rstrip("? "), answer, passage
-
-    @property
-    def text(self) -> str:
-        """Title and text of the passage."""
-        return f"{self.passage.title} {self.passage.text}"
-
-    @cached_property
-    def before(self) -> str:
-        """What stands in the passage before the answer."""
-        return self.passage.text[: max(0, self.passage.text.find(self.answer))]
+    body: str
+    answer: str
+    passage: Passage
 
 
 def fault(question: str, answer: str, passage: Passage) -> str:
@@ -107,11 +91,11 @@ def fault(question: str, answer: str, passage: Passage) -> str:
 
     >>> passage = Passage(pid="1", title="Ada Lind", text="Ada Lind (3 May 1909 – 15 August 2014) sang in Oslo.")
     >>> fault("When was Ada Lind born?", "15 August 2014", passage)
-    'asks for a birth, and the answer is another date'
+    'asks for a beginning, and the answer is an end'
     >>> fault("When was Ada Lind born?", "3 May 1909", passage)
     ''
     """
-    candidate = Asked(question, answer, passage)
+    candidate = Asked(question.rstrip("? "), answer, passage)
     for rule in _RULES:
         if why := rule(candidate):
             return why
@@ -168,11 +152,11 @@ def _about_something(candidate: Asked) -> str:
 
 
 def _times(candidate: Asked) -> str:
-    body = candidate.body
-    if (span := _SPAN.search(body)) and not _tells_span(candidate.passage.text, span[1], span[2]):
+    body, passage = candidate.body, candidate.passage
+    if (span := _SPAN.search(body)) and not _tells_span(passage.text, span[1], span[2]):
         return "has a span of years that its passage does not tell"
     if (year := _YEAR_OF.search(body)) and not re.search(
-        rf"\b{year[1]}\b(?:\W+[\w'’-]+){{0,5}}?\W+{re.escape(year[2])}", candidate.text
+        rf"\b{year[1]}\b(?:\W+[\w'’-]+){{0,5}}?\W+{re.escape(year[2])}", f"{passage.title} {passage.text}"
     ):
         return "has a year that its passage tells of something else"
     return ""
@@ -181,42 +165,19 @@ def _times(candidate: Asked) -> str:
 def _tells_span(text: str, begin: str, end: str) -> bool:
     if begin == end:
         return False
-    life = _LIFE.search(text[:_OPENING])
-    if life and begin in life[1] and end in life[2]:
-        return False
     return bool(re.search(rf"{begin}\s*(?:to|until|and|[–—-])\s*(?:{end}|{end[2:]})", text))
 
 
 def _kind_of_answer(candidate: Asked) -> str:
     body, answer = candidate.body, candidate.answer
+    before = candidate.passage.text.partition(answer)[0]
     if WHEN.match(body) and (_LATER.search(answer) or not (_TIME if body.startswith("When") else _DATE).search(answer)):
         return "asks for a time, and the answer is none"
-    if (kin := _KIN_OF.search(body)) and re.search(rf"\b{kin[1]} of {re.escape(answer)}", candidate.passage.text):
-        return "turns a kinship round"
     if "country" in body.split()[:3] and (_PEOPLE.search(answer) or answer in CONTINENTS):
         return "asks for a country, and the answer is none"
-    if _WINNING.match(body) and _TO_A_LOSER.search(candidate.before):
-        return "asks who won, and the answer lost"
-    if WHEN.match(body) and not _ASKS_END.search(body) and _TO_AN_END.search(candidate.before):
+    if WHEN.match(body) and not _ASKS_END.search(body) and _TO_AN_END.search(before):
         return "asks for a beginning, and the answer is an end"
     return ""
 
 
-def _lives(candidate: Asked) -> str:
-    body, answer, text = candidate.body, candidate.answer, candidate.passage.text
-    if _BORN.search(body) and WHEN.match(body):
-        since = candidate.before[max(candidate.before.rfind("born"), candidate.before.find("(")) :]
-        if re.search(r"\d{4}", since):
-            return "asks for a birth, and the answer is another date"
-    life = _LIFE.search(text[:_OPENING])
-    if life is None or not WHEN.match(body):
-        return ""
-    if _DIED.search(body) and answer in life[1] and answer not in life[2]:
-        return "asks for a death, and the answer is the birth"
-    of_life = text.count(answer) == 1 and (answer in life[1] or answer in life[2])
-    if of_life and not (_BORN.search(body) or _DIED.search(body)):
-        return "asks for something else, and the answer is a date of birth or death"
-    return ""
-
-
-_RULES: tuple[Callable[[Asked], str], ...] = (_form, _names, _times, _lives, _kind_of_answer, _about_something)
+_RULES: tuple[Callable[[Asked], str], ...] = (_form, _names, _times, _kind_of_answer, _about_something)

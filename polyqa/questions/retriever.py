@@ -36,7 +36,7 @@ class QuestionRetriever(Retriever):
     index
         Has the passages' texts; the database must be opened with it.
     by, ranking
-        How questions become passages, and how questions are ranked (`QuestionDatabase.search_many`).
+        How questions become passages, and how questions are ranked (`QuestionDatabase.search`).
     depth
         The paper's k of ``count``, 50.
     """

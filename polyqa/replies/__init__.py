@@ -24,7 +24,6 @@ from .long_answers import tells_nothing as tells_nothing
 from .nothing import is_null as is_null
 from .nothing import looks_like_refusal as looks_like_refusal
 from .numbers import parse_numbers as parse_numbers
-from .numbers import parse_verdicts as parse_verdicts
 from .text import without_thoughts as without_thoughts
 from .types import LINE_FOR_EACH as LINE_FOR_EACH
 from .types import PASSAGE_NUMBER as PASSAGE_NUMBER

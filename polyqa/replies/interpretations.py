@@ -28,7 +28,9 @@ _PID_KEYS = ("pid", "passage", "source")
 _BAR = re.compile(r"\s+\|\s+")
 _CITED = r"(?:passages?|sources?)\s*#?"
 _NUMBERS = r"\d{1,3}(?:\s*(?:,|;|&|and)\s*\d{1,3})*\s*"
-_CITATION = re.compile(rf"\s?(?:\[\s*(?:{_CITED})?{_NUMBERS}\]|\(\s*(?:see )?{_CITED}{_NUMBERS}\))", re.I)
+_MARK = rf"(?:\[\s*(?:{_CITED})?{_NUMBERS}\]|\(\s*(?:see )?{_CITED}:?\s*\[?{_NUMBERS}\]?\))"
+_CITATION = re.compile(rf"\s?{_MARK}(?:(?:\s*(?:[,;&]|and\b))?\s*{_MARK})*", re.I)
+_IN_A_COLUMN = re.compile(rf"\s+\|(?=\s*{_MARK}\s*\Z)", re.I)  # as in a table: "reading | answer | [3]"
 # "reading | answer" repeats the prompt, "1. 1. 1." or "1, 2, 3, 4, 5" is a loop, "1. A 2. B" a list.
 _NO_ANSWER = re.compile(r"(?:short )?answer(?: \[\w+\])?|(?:\d{1,2}\W+){4,}\d*|1\. .+ 2\. .+", re.I)
 _TAG = re.compile(
@@ -143,7 +145,7 @@ def _of_text(text: str) -> list[Interpretation]:
 def _rows(text: str) -> list[Interpretation]:
     rows: list[tuple[str, str]] = []
     for line in text.splitlines():
-        question, *answers = _BAR.split(line)
+        question, *answers = _BAR.split(_IN_A_COLUMN.sub("", line))
         asks = bool(answers) and answers[0].endswith("?") and not question.endswith("?")
         if len(answers) > 1 or line.lstrip().startswith("|") or asks:
             raise ValueError(f"which part of {line!r:.80} is the answer?")

@@ -9,18 +9,21 @@ from .text import json_in, listed, shown, strip_dress, told, without_fence
 _NAME = r"(?:readings?|candidates?|passages?|questions?|interpretations?|covered|kept|answered)"
 _NUMBERS = re.compile(rf"(?:[^\d\n:]*\b{_NAME}\b[^\d\n:]*:)?(?:[\s,;.&#\[\]()*`'\"-]|\b(?:and|{_NAME})\b|\d+)*", re.I)
 _NO_LIST = re.compile(r"\d[-.)] ?\d|\A\W*\d+\s+(?!and\b)[a-z]", re.I)  # "1-3", "1) 2)", "2 readings"
-_VERDICT = re.compile(r"\W*(\d{1,4})\W{1,5}(yes|no)\W*", re.I)
+_NUMBERED = r"(\d{1,4})\W{1,5}(yes|no)\b"
+_VERDICT = re.compile(rf"\W*{_NUMBERED}(?:\W*|\s*[,.;:(–—-](?!.*\b{_NUMBERED}).*)", re.I)
 _REPEATED = re.compile(r"\s*(?:[-*]\s+)?(?:\[(\d+)\]|(\d+)[.)])\s+(.+)")
 
 
 def parse_numbers(value: Any) -> list[int]:
     r"""Return the whole numbers of a list or a text, each once, in order; empty text and "none" give none.
 
-    A list that repeats what its items say ("1. Who won?") gives the numbers of the items. All other text, as one that
-    grades numbers ("1: yes, 2: no"), gives a range or counts, is refused.
+    A list that repeats what its items say ("1. Who won?") gives the numbers of the items, one that says Yes or No of
+    each on a line of its own those with Yes. All other text, as one that gives a range or counts, is refused.
 
     >>> parse_numbers("Covered: 1, 3 and 4."), parse_numbers("1. Who won?\n3. Who lost?")
     ([1, 3, 4], [1, 3])
+    >>> parse_numbers("1: Yes\n2: No (another year)\n3: Yes")
+    [1, 3]
 
     Raises
     ------
@@ -31,24 +34,6 @@ def parse_numbers(value: Any) -> list[int]:
         return list(dict.fromkeys(_of(value)))
     except ValueError:
         raise ValueError(f"no list of numbers: {shown(value)}") from None
-
-
-def parse_verdicts(value: Any) -> list[int]:
-    r"""Return the numbers of which a text says Yes, each on a line of its own, or which it lists (`parse_numbers`).
-
-    >>> parse_verdicts("1: Yes\n2: No\n3: Yes"), parse_verdicts("1, 3")
-    ([1, 3], [1, 3])
-
-    Raises
-    ------
-    ValueError
-        If it cannot be told which numbers are meant.
-    """
-    lines = without_fence(told(value)).splitlines() if isinstance(value, str) else []
-    verdicts = [_VERDICT.fullmatch(line) for line in lines if line.strip()]
-    if not verdicts or not all(verdicts):
-        return parse_numbers(value)
-    return list(dict.fromkeys(int(verdict[1]) for verdict in verdicts if verdict and verdict[2].lower() == "yes"))
 
 
 def _of(value: Any) -> list[int]:
@@ -73,6 +58,9 @@ def _of_text(text: str) -> list[int]:
     if not re.search(r"\w", text) or is_null(text):
         return []
     lines = [line for line in text.splitlines() if line.strip() and not line.rstrip().endswith(":")]
+    verdicts = [_VERDICT.fullmatch(line) for line in lines]
+    if all(verdicts):
+        return [int(verdict[1]) for verdict in verdicts if verdict and verdict[2].lower() == "yes"]
     repeated = [_REPEATED.fullmatch(line) for line in lines]
     if all(match and re.search(r"[^\W\d]{2}.*\?\W*$", match[3]) for match in repeated):
         return [int(match[1] or match[2]) for match in repeated if match]

@@ -15,7 +15,7 @@ from polyqa.base.values import AmbiguityType, Grade, Interpretation, Support
 from .interpretations import is_reading, parse_interpretations
 from .labels import parse_ambiguity_types, parse_grade, parse_support, parse_usefulness, parse_yes_no
 from .lists import asks, parse_answers, parse_questions
-from .numbers import parse_numbers, parse_verdicts
+from .numbers import parse_numbers
 from .text import shown
 
 
@@ -42,10 +42,6 @@ def _numbers(value: Any) -> Any:
     if not isinstance(value, str) and any(number < 0 for number in numbers):
         raise ValueError(f"no list of numbers: {shown(value)}")
     return numbers
-
-
-def _verdicts(value: Any) -> Any:
-    return parse_verdicts(value) if isinstance(value, str) else _numbers(value)
 
 
 def _lenient(name: str, strict: Any, parse: Callable[[Any], Any], schema: dict[str, Any] | None = None) -> Any:
@@ -97,8 +93,8 @@ else:
     kinds = {"type": "array", "items": _any_of(AmbiguityType)}
     AmbiguityTypes = _lenient("list[AmbiguityType]", list[AmbiguityType], parse_ambiguity_types, kinds)
     Numbers = _lenient("list[int]", list[int], _numbers)
-    Verdicts = _lenient("list[int]", list[int], _verdicts)
-    VerdictLines = _lenient("list[int]", list[int], _verdicts)
+    Verdicts = _lenient("list[int]", list[int], _numbers)
+    VerdictLines = _lenient("list[int]", list[int], _numbers)
     # Where no numbered passages are shown, the schema must not ask for the number of one.
     pair = {
         "type": "object",

@@ -60,13 +60,6 @@ def test_refinements_are_answered_from_memory_and_cite_nothing(make: Any) -> Non
     assert len(engine.seen) == 2
 
 
-@pytest.mark.parametrize("name", ["query-refinement", "closed-book"])
-def test_the_embedded_engine_knows_nothing_by_itself(name: str, make: Any, embedded: dspy.LM) -> None:
-    result = make(name)(question=QUESTION)
-    assert result.interpretations == result.passages == []
-    assert "do not know" in result.answer
-
-
 # --- JPR -----------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,5 @@
 import asyncio
 import copy
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,18 +143,6 @@ def test_the_nearest_demos_are_shown(
         predictor.demos = list(demos)
         assert [dict(demo.items()) for demo in predictor.nearest(ASKED)] == nearest
         assert predictor.demos == demos
-
-
-def test_another_field_may_be_compared_and_is_saved(encoder: Encoder) -> None:
-    predictor = KNNPredict("question, reason -> answer", k=1, encoder=encoder, field="reason")
-    predictor.demos = [
-        {"question": ASKED, "reason": "It is about films.", "answer": "a"},
-        {"question": "What?", "reason": "It is about the football world cup.", "answer": "b"},
-    ]
-    loaded = KNNPredict("question, reason -> answer", encoder=encoder)
-    loaded.load_state(json.loads(json.dumps(predictor.dump_state())))
-    for each in (predictor, loaded):
-        assert each.nearest("a football tournament")[0]["answer"] == "b"
 
 
 # --- calling -------------------------------------------------------------------------------------

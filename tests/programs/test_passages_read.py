@@ -1,10 +1,12 @@
 """Answers that were copied out of passages: where they stand, and what supports them."""
 
+import dspy
 import pytest
+from probable_engine import ProbableEngine, probable_lm
 
 from polyqa.base.values import Passage
 from polyqa.programs.findings import Finding
-from polyqa.programs.passages_read import answers_in, shown, supported
+from polyqa.programs.passages_read import READING, answers_in, shown, supported, trust_in_questions
 
 SHIP = Passage(pid="ship", title="RMS  Titanic", text="She was launched\nin Belfast on 31 May\n1911. In 1912 she sank.")
 
@@ -47,3 +49,29 @@ def test_other_passages_with_the_same_answer_support_it() -> None:
         Finding(book, 20, "1953", 1.0, 0.0),
     ]
     assert [one.supporters for one in supported(findings)] == [1, 1, 0, 1]
+
+
+FALCON = Passage(pid="a", title="Falcon 1", text="Falcon 1 was released in 2016. Ida Berg led it.")
+COPIED = {"released": ("in 2016", 0.05), "led": ("Ida Berg", 0.75), "built": ("2016", 0.01)}
+
+
+def copied(text: str) -> tuple[str, dict[str, float]]:
+    """Copy an answer, and be as sure as it is told that there is none."""
+    question = text.partition("## passage")[0]
+    reply, none = next(reply for word, reply in COPIED.items() if word in question)
+    return reply, {reply.split()[0]: 1 - none, "none": none}
+
+
+def test_trust_is_how_likely_the_passage_answers_and_with_that_answer() -> None:
+    judge, steps = ProbableEngine(copied), list[int]()
+    lm = probable_lm(judge, reads=True)
+    asked = [
+        ("When was Falcon 1 released?", "2016", FALCON),
+        ("Who led Falcon 1?", "Ida Berg", FALCON),
+        ("Who built Falcon 1?", "Ida Berg", FALCON),
+    ]
+    assert trust_in_questions(asked, lm, step=lambda: steps.append(1)) == pytest.approx([0.95, 0.25, 0.0])
+    assert len(steps) == 3
+    assert all((one.config.extensions or {})["metadata"] == READING["config"]["metadata"] for one in judge.requests)
+    assert "Falcon 1 | Falcon 1 was released in 2016. Ida Berg led it." in (judge.requests[0].messages[-1].text or "")
+    assert dspy.settings.lm is not lm

@@ -197,6 +197,13 @@ def test_the_settings_of_the_caller_hold_in_every_step(run: Run, predict: dspy.P
     assert seen == ["seven"] * 4
 
 
+@both
+@pytest.mark.parametrize("steps", [lambda: iter(["answer"]), lambda: iter([work(int)])], ids=["no generator", "yield"])
+def test_what_is_no_step_is_refused_with_how_to_write_one(run: Run, steps: Run) -> None:
+    with pytest.raises(TypeError, match="`yield from`"):
+        run(steps())
+
+
 class Asking(Program):
     """Asks five questions at once, and one more."""
 

@@ -1,6 +1,5 @@
 """The worked examples of DIVA's calls without passages, and of calls that read one passage."""
 
-import json
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -9,13 +8,11 @@ from typing import Any
 import dspy
 import pytest
 from dspy.utils.exceptions import AdapterParseError
-from openai_server import serve
 from scripted_engine import ScriptedEngine, scripted_lm
 
 from polyqa import signatures
 from polyqa.base.values import AmbiguityType
 from polyqa.evaluation.loading import load_questions
-from polyqa.extractive import ExtractiveEngine
 from polyqa.metrics.text import holds, normalize_answer
 from polyqa.programs.worked_examples import read_examples, worked_demos
 
@@ -129,22 +126,6 @@ def test_calls_of_other_kinds_have_no_examples(make: Make) -> None:
 def test_a_signature_of_the_user_s_own_has_none(make: Make) -> None:
     assert not make("rac").predictor(dspy.Signature("question -> answer")).examples
     assert make("rac").predictor(signatures.AnswerClosedBook).examples
-
-
-def test_a_server_is_sent_them_before_the_question(make: Make, engine: ExtractiveEngine) -> None:
-    with serve(engine) as server:
-        remote = dspy.LM("openai/polyqa-extractive", api_base=server.base, api_key="none", cache=False)
-        with dspy.context(lm=remote):
-            make("diva", preset="paper")(question=QUESTION)
-    typing, inference, *others = (json.dumps(one["messages"], ensure_ascii=False) for one in server.requests)
-    for example in WORKED_EXAMPLES:
-        question = json.dumps(example["question"], ensure_ascii=False)[1:-1]
-        for prompt in (typing, inference):
-            assert 0 < prompt.index(question) < prompt.rindex(QUESTION)
-        for prompt in others:  # verification, readings, answer
-            assert question not in prompt
-        assert json.dumps(example["pseudo_interpretations"][0], ensure_ascii=False)[1:-1] in inference
-        assert json.dumps(example["reason"], ensure_ascii=False)[1:-1] in typing
 
 
 def test_the_embedded_engine_answers_as_without_them(make: Make, embedded: dspy.LM) -> None:

@@ -22,7 +22,6 @@ from polyqa.replies import (
     parse_interpretations,
     parse_numbers,
     parse_questions,
-    parse_verdicts,
     parse_yes_no,
 )
 from polyqa.replies.text import parse_lines
@@ -245,9 +244,9 @@ REFUSED: list[tuple[str, str, list[str]]] = [
         "numbers",
         "no list of numbers: …{}",
         [
-            *("all", "nothing", "Yes", "No", "true", "false", "[true, false, true]", "1: yes\n2: no\n3: yes"),
+            *("all", "nothing", "Yes", "No", "true", "false", "[true, false, true]", "1: Yes\n2: perhaps"),
             *('{"1": true, "2": false, "3": true}', "1, 3 (not 2)", "all but 2", "all except 2", "1-3", "1 – 3"),
-            *("1 to 3", "1 through 3", "1.5"),
+            *("1 to 3", "1 through 3", "1.5", "1: Yes and 2: No", "1: Yes, 2: No"),
         ],
     ),
     ("grade", "not one of Correct, Ambiguous, Incorrect: …{}", ["", "not correct", "either correct or incorrect"]),
@@ -312,14 +311,6 @@ def test_a_question_that_nothing_answers_is_left_out_and_the_others_stay(parse: 
     told = '{"question": "Who hosted in 1998?", "answer": "Nagano"}'
     assert parse(f"[{told}, {unanswered}]") == [HOSTS[0]]
     assert parse(f"[{unanswered}]") == []
-
-
-@pytest.mark.parametrize("parse", [parse_interpretations, KINDS["interpretations"].reply])
-@pytest.mark.parametrize("nothing", ["", "N/A", "NONE", '"None."', "null"])
-def test_so_is_one_in_lines(parse: Any, nothing: str) -> None:
-    unanswered = f"DQ 2: Who hosted in 1994?\nDA 2: {nothing}"
-    assert parse(unanswered) == []
-    assert parse(f"DQ 1: Who hosted in 1998?\nDA 1: Nagano\nPassage: 2\n{unanswered}\nPassage: 4") == [NAGANO_IN_2]
 
 
 @pytest.mark.parametrize("case", golden("toc_parse_disambig")["cases"], ids=lambda case: repr(case["input"])[:40])
@@ -437,19 +428,11 @@ def test_every_rendered_list_of_numbers_parses_back(numbers: list[int]) -> None:
         assert KINDS["numbers"].reply(text) == numbers, text
 
 
-@pytest.mark.parametrize("form", ["{}: {}", "{}. {}", "[{}] {}.", "- {} – **{}**"])
+@pytest.mark.parametrize("form", ["{}: {}", "{}. {}", "[{}] {}.", "- {} – **{}**", "{}: {}, no. 2 says so"])
 @given(held=st.lists(st.booleans(), min_size=1, max_size=9))
 def test_verdicts_a_line_each_are_the_numbers_of_those_that_hold(form: str, held: list[bool]) -> None:
     text = "\n".join(form.format(at, "Yes" if yes else "No") for at, yes in enumerate(held, 1))
-    assert parse_verdicts(text) == [at for at, yes in enumerate(held, 1) if yes]
-
-
-def test_verdicts_may_be_a_list_of_numbers_and_are_no_other_text() -> None:
-    assert parse_verdicts("1, 3") == KINDS["verdicts"].reply("[1, 3]") == [1, 3]
-    assert parse_verdicts("none") == []
-    for text in ("1: Yes\n2: perhaps", "Yes", "1: Yes and 2: No"):
-        with pytest.raises(ValueError, match="no list of numbers"):
-            parse_verdicts(text)
+    assert parse_numbers(text) == [at for at, yes in enumerate(held, 1) if yes]
 
 
 # --- any text ----------------------------------------------------------------------------------------

@@ -59,24 +59,6 @@ def grows_evenly(read: Callable[[str], Any], piece: str) -> bool:
     return twice <= 2.5 * once + 0.005  # below that the clock decides
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("Yes.", "Yes."),
-        ("-" * 64, "-" * 64),
-        ("a" + " " * 5000 + "b", "a" + " " * 64 + "b"),
-        ("na" * 500 + "!", "na" * 64 + "!"),
-        ("1. Who won?\n" * 100, "1. Who won?\n" * 64),
-        ("\n \t" * 500, None),
-    ],
-)
-def test_loops_are_shortened(text: str, left: str | None) -> None:
-    if left is None:
-        assert len(without_loops(text)) <= 200
-    else:
-        assert without_loops(text) == left
-
-
 def test_a_reply_longer_than_any_model_writes_is_refused() -> None:
     with pytest.raises(ValueError, match="characters where at most 100,000 are read"):
         told(", ".join(map(str, range(30_000))))

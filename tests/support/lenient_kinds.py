@@ -15,7 +15,6 @@ from polyqa.replies import (
     parse_questions,
     parse_support,
     parse_usefulness,
-    parse_verdicts,
     parse_yes_no,
 )
 from polyqa.signatures import (
@@ -27,7 +26,6 @@ from polyqa.signatures import (
     MatchInterpretations,
     TypeAmbiguity,
     VerifyInterpretation,
-    VerifyInterpretations,
 )
 
 
@@ -53,7 +51,6 @@ KINDS = {
     "types": Kind(parse_ambiguity_types, TypeAmbiguity, "ambiguity_types", {"reason": "The name is shared."}),
     "yes or no": Kind(parse_yes_no, VerifyInterpretation, "answerable"),
     "numbers": Kind(parse_numbers, MatchInterpretations, "covered"),
-    "verdicts": Kind(parse_verdicts, VerifyInterpretations, "answered"),
     "answers": Kind(parse_answers, DetectAnswers, "answers"),
     "grade": Kind(parse_grade, GradePassage, "grade"),
     "support": Kind(parse_support, CritiqueSegment, "support", {"usefulness": "5"}),
