@@ -240,8 +240,8 @@ class _Builder:
             return None
         short = without_qualifier(reading.question, title, base)
         bare = len(self._members[about.family]) > 1 and short in (None, reading.question)
-        if bare:
-            short = reading.question if with_title(reading.question, title, base) else None
+        if bare:  # without its article "sick leave" may be a part of another name: "advanced sick leave"
+            short = reading.question if base in reading.question and with_title(reading.question, title, base) else None
         if short is None:
             return None
         text = with_title(short, title, base) or short

@@ -364,6 +364,16 @@ def test_a_section_is_named_by_its_heading_or_its_document_where_that_tells_it_a
     )
 
 
+def test_a_part_of_a_longer_name_is_no_shared_name(train: Train) -> None:
+    corpus = [
+        Passage(pid="s", title="Leave › Sick leave", text="Ask Ida Berg. The sick leave is paid."),
+        Passage(pid="u", title="Leave › Using sick leave", text="The advanced sick leave is granted by Max Moe."),
+    ]
+    asked = "Who grants the advanced sick leave?"
+    (question,) = train([made(asked, "Max Moe", "u")], corpus).questions
+    assert question.question == question.readings[0].question == asked
+
+
 def test_passages_that_share_a_name_are_picked_first() -> None:
     assert {passage.pid for passage in pick_passages(CORPUS, 3)} == {"a", "b", "c"}
     assert len(pick_passages(CORPUS, 4)) == 4
