@@ -46,6 +46,10 @@ FORMATS = {
     ".ndjson": "JSONL", ".vtt": "WebVTT", ".srt": "SubRip",
 }  # fmt: skip
 """The formats by suffix."""
+SAVE_AS = {
+    ".doc": "DOCX", ".ppt": "PPTX", ".odp": "PPTX", ".xls": "XLSX", ".ods": "XLSX", ".msg": "e-mail (.eml)",
+}  # fmt: skip
+"""Formats that are not read, each with one in which its program can save."""
 
 _WEB = (".html", ".htm", ".xhtml")
 _LINES = (".jsonl", ".ndjson")
@@ -136,9 +140,9 @@ def convert(path: Path) -> Iterator[Document]:
     elif suffix in _WEB:
         data = path.read_bytes()
         charset = _CHARSET.search(data, 0, 4096)
-        yield _extracted(decoded(data, charset[1].decode() if charset else "").encode(), suffix, "text/html")
+        yield _web_page(decoded(data, charset[1].decode() if charset else ""))
     else:
-        yield _extracted(path, suffix, None)
+        yield _extracted(path, suffix)
 
 
 def decoded(data: bytes, encoding: str = "") -> str:
@@ -176,7 +180,12 @@ def _text_document(text: str, suffix: str) -> Document:
         metadata, text = front_matter(text)
     else:
         text = rst_as_markdown(text) if suffix == ".rst" else wiki_as_markdown(text)
-    blocks = cleaning.cleaned(markdown_blocks(text))
+    blocks: list[Block] = []
+    for block in markdown_blocks(text):
+        if block.kind == "text" and _TABLE.search(block.text.encode()):  # of HTML; its rows have other lines than here
+            blocks += [replace(part, text=_EMPHASIS.sub(r"\1", part.text)) for part in _web_page(block.text).blocks]
+        else:
+            blocks += cleaning.cleaned([block])
     return Document(cleaning.inline(_literal(str(metadata.pop("title", "")))), blocks, metadata)
 
 
@@ -233,7 +242,7 @@ def _mail(message: EmailMessage, *, archived: bool) -> Document:
         content = None
     content = decoded(bytes(body.get_payload(decode=True))) if content is None else content
     if body.get_content_subtype() == "html":
-        blocks = _extracted(content.encode(), ".html", "text/html").blocks
+        blocks = _web_page(content).blocks
     else:
         text = re.sub(r"\n-- \n(?s:.*)", "\n", content.replace("\r\n", "\n"))  # a signature
         if archived:
@@ -271,7 +280,7 @@ def _header(message: EmailMessage, name: str) -> Any:
     return None
 
 
-def _result(file: Path | bytes, mime_type: str | None, slides: bool) -> Any:
+def _result(file: Path | bytes, mime_type: str = "", *, slides: bool = False) -> Any:
     """Return what kreuzberg makes of a file; its cleaning and caching are off, and running lines stay for ours."""
     import kreuzberg
 
@@ -292,27 +301,33 @@ def _result(file: Path | bytes, mime_type: str | None, slides: bool) -> Any:
     )
     try:
         if isinstance(file, bytes):
-            return kreuzberg.extract_bytes_sync(file, str(mime_type), config=config)
+            return kreuzberg.extract_bytes_sync(file, mime_type, config=config)
         return kreuzberg.extract_file_sync(file, config=config)
     except (kreuzberg.KreuzbergError, OSError, RuntimeError, ValueError) as error:
         raise UnreadableError(_reason(str(error))) from error
 
 
-def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Document:
+def _web_page(page: str) -> Document:
+    less_than = cleaning.LESS_THAN.encode()
+    escaped = _ESCAPED.sub(lambda match: less_than if match[1] else match[0], page.encode())
+    result = _result(_with_listed_terms(escaped), "text/html")
+    # Of these kreuzberg's structure lacks the terms of lists of definitions.
+    body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
+    blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
+    return _document(_title(str(result.metadata.get("title") or "")), blocks, result.metadata)
+
+
+def _extracted(path: Path, suffix: str) -> Document:
     from kreuzberg import detect_mime_type_from_path
 
     slides = suffix == ".pptx"
-    source: Path | bytes = file
-    if isinstance(file, bytes):
-        less_than = cleaning.LESS_THAN.encode()
-        source = _with_listed_terms(_ESCAPED.sub(lambda match: less_than if match[1] else match[0], file))
-    elif suffix in _ARCHIVES:
-        source, mime_type = _mended(file, suffix), detect_mime_type_from_path(str(file))
-    result = _result(source, mime_type, slides)
-    about: Mapping[str, Any] = result.metadata
+    if suffix in _ARCHIVES:
+        result = _result(_mended(path, suffix), detect_mime_type_from_path(str(path)), slides=slides)
+    else:
+        result = _result(path)
     nodes = result.document["nodes"] if result.document else []
     blocks = list(_blocks(nodes, paged=suffix == ".pdf", bold=suffix in _BOLD))
-    title = _title(str(about.get("title") or ""))
+    title = _title(str(result.metadata.get("title") or ""))
     if suffix in (".docx", ".pptx"):
         blocks = [replace(block, text=block.text.replace(_AND, "&")) for block in blocks]
         blocks = [
@@ -330,11 +345,12 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
         lines = (line.strip() for line in next(iter(pages.values()), "").split("\n"))
         first = next((line for line in lines if line and line in printed), "")
         title = title or (first if len(first) < 100 and re.search(r"[^\W\d_]{3}", first) else "")
-    elif suffix in _WEB:  # of these its structure lacks the terms of lists of definitions
-        body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
-        blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
-    if suffix == ".json" and not title:  # its first heading is a key's
-        title = named_after(file.stem) if isinstance(file, Path) else ""
+    elif suffix == ".json":  # its first heading is a key's
+        title = title or named_after(path.stem)
+    return _document(title, blocks, result.metadata)
+
+
+def _document(title: str, blocks: Sequence[Block], about: Mapping[str, Any]) -> Document:
     blocks = cleaning.cleaned(blocks)
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
     if heading and title.casefold().startswith(heading.casefold()):  # "Install | Falcon documentation"

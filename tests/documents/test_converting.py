@@ -163,6 +163,23 @@ def test_cells_that_are_wide_or_high_stand_in_each_column_and_row(made: Callable
     assert table.line == (3 if made is csv else None)
 
 
+def test_tables_of_html_in_markdown_have_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(
+        "# Offices\n\nCall us.\n\n<table>\n<tr><th>Office</th><th>Hours</th></tr>\n\n<tr>\n<td rowspan=2>\n\n"
+        "**Oslo** [map](m)\n\n</td><td>8 &lt; 9</td></tr>\n<tr><td>10</td></tr>\n</table>\n\nOr write.\n\n"
+        "```\n<table>\n```\n\nBy hand."
+    )
+    (offices,) = convert(tmp_path / "a.md")
+    assert [(block.text, block.line) for block in offices.blocks] == [
+        ("Offices", 1),
+        ("Call us.", 3),
+        ("Office: Oslo map; Hours: 8 < 9.\nOffice: Oslo map; Hours: 10.", None),
+        ("Or write.", 17),
+        ("<table>", 20),
+        ("By hand.", 23),
+    ]
+
+
 def test_a_value_of_a_workbook_over_two_columns_is_one_of_both(tmp_path: Path) -> None:
     import openpyxl
 
