@@ -445,6 +445,7 @@ def test_one_file(folder: Path) -> None:
     assert not holds_documents(folder / ("n" * 300))
     with pytest.raises(PolyqaError, match=r"picture.png has no format that is read: CSV, "):
         list(Documents(folder / "picture.png"))
+    assert holds_documents(folder / "minutes.doc")
 
 
 def bomb(path: Path) -> None:
@@ -468,6 +469,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty.md": (lambda path: path.touch(), "is empty"),
     "locked.pdf": (lambda path: pdf(path, BOOK, "secret"), "is protected by a password"),
     "locked.docx": (lambda path: path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99)), "password"),
+    "old.doc": (lambda path: path.write_bytes(bytes(99)), "has a format that is not read: save it as DOCX"),
     "noise.docx": (lambda path: path.write_bytes(os.urandom(999)), "is damaged"),
     "bytes.txt": (lambda path: path.write_bytes(bytes(99)), "holds binary data, not text"),
     "one-line.txt": (sparse, "has 1,024 MB; at most 256 MB are read"),
