@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-
 _ABOUT = ("meta", "metadata", "links", "_links", "pagination", "paging", "page")
 """What programs call that which they say of a list, beside it."""
 
@@ -15,9 +14,9 @@ def record_rows(text: str, *, by_line: bool) -> list[list[str]]:
     The list may stand in an object, beside what says how long it is, but not beside texts. What is nested has the
     names above in its own.
 
-    >>> issues = '{"total": 1, "page": {"size": 9}, "issues": [{"id": 7, "fields": {"title": "It hangs", "tags": ["a", "b"]}}]}'
+    >>> issues = '{"total": 1, "page": {"size": 9}, "issues": [{"id": 7, "of": {"title": "It hangs", "tags": ["a", "b"]}}]}'
     >>> record_rows(issues, by_line=False)
-    [['id', 'fields title', 'fields tags'], ['7', 'It hangs', 'a, b']]
+    [['id', 'of title', 'of tags'], ['7', 'It hangs', 'a, b']]
     """
     try:
         data: Any = [json.loads(line) for line in text.split("\n") if line.strip()] if by_line else json.loads(text)
