@@ -14,9 +14,9 @@ def record_rows(text: str, *, by_line: bool) -> list[list[str]]:
     The list may stand in an object, beside what says how long it is, but not beside texts. What is nested has the
     names above in its own.
 
-    >>> issues = '{"total": 1, "page": {"size": 9}, "issues": [{"id": 7, "of": {"title": "It hangs", "tags": ["a", "b"]}}]}'
+    >>> issues = '{"total": 1, "page": {"size": 9}, "issues": [{"id": 7, "of": {"title": "It hangs", "tags": [1, 2]}}]}'
     >>> record_rows(issues, by_line=False)
-    [['id', 'of title', 'of tags'], ['7', 'It hangs', 'a, b']]
+    [['id', 'of title', 'of tags'], ['7', 'It hangs', '1, 2']]
     """
     try:
         data: Any = [json.loads(line) for line in text.split("\n") if line.strip()] if by_line else json.loads(text)
