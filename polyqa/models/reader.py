@@ -1,9 +1,6 @@
 """The span reader with a null answer: embedded, or any Hugging Face question-answering model."""
 
 import itertools
-import math
-import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,16 +22,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 EMBEDDED_READER = "polyqa-minilm-reader"
-EXCERPT_SIZE = 1_200
-"""Characters of an excerpt; of English prose that is one window of the reader."""
-EXCERPT_OVERLAP = 300
-"""Characters that neighbouring excerpts share at least, so that an answer stands in one of them whole."""
-MOST_EXCERPTS = 32
-"""Excerpts that are read of one text."""
+LONGEST_CONTEXT = 28_800
+"""Characters of a text that are read."""
 MAX_LENGTH, STRIDE = 384, 128
 """Tokens of a window, and tokens that neighbouring windows share, as in the official scripts."""
 _LENGTH_STEP = 32
-_WORD = re.compile(r"\w+")
 
 
 def reader_name(name: str) -> str:
@@ -116,7 +108,7 @@ class Reader(SharedModel):
         ----------
         pairs
             Questions with the context each is asked of; contexts longer than a window are read in
-            overlapping windows, and of very long ones only what `excerpts` returns.
+            overlapping windows, of very long ones the first `LONGEST_CONTEXT` characters.
         keep
             How many non-overlapping spans to return per pair.
 
@@ -127,7 +119,7 @@ class Reader(SharedModel):
             null score of 0.
         """
         own_threads()
-        pairs = [(well_formed(question), well_formed(context)) for question, context in pairs]
+        pairs = [(well_formed(question), well_formed(context[:LONGEST_CONTEXT])) for question, context in pairs]
         return self._memory.get(pairs, lambda missing: self._read_fresh(missing, keep), kind=keep)
 
     def count_tokens(self, text: str) -> int:
@@ -139,13 +131,8 @@ class Reader(SharedModel):
         results = [Reading((), 0.0) for _ in pairs]
         if not readable:
             return results
-        parts = [(index, *part) for index in readable for part in excerpts(*pairs[index])]
-        read = self._windows([(pairs[index][0], text) for index, _, text in parts])
-        windows: dict[int, list[Window]] = {index: [] for index in readable}
-        for (index, start, _), of_part in zip(parts, read, strict=True):
-            windows[index] += [window.moved(start) for window in of_part]
-        for index, of_pair in windows.items():
-            results[index] = read_windows(pairs[index][1], of_pair, keep=keep)
+        for index, windows in zip(readable, self._windows([pairs[index] for index in readable]), strict=True):
+            results[index] = read_windows(pairs[index][1], windows, keep=keep)
         return results
 
     def _windows(self, pairs: Sequence[tuple[str, str]]) -> list[list[Window]]:
@@ -171,45 +158,6 @@ class Reader(SharedModel):
                 read[index] = Window(starts[row, real].copy(), ends[row, real].copy(), offsets)
         order = itertools.count()
         return [[read[next(order)] for _ in windows] for windows in cut]
-
-
-def excerpts(question: str, text: str) -> list[tuple[int, str]]:
-    """Return the parts of a text that are read for a question, in order, each with where it begins.
-
-    A text of up to 28,800 characters is read as a whole. Of a longer one the 32 parts of 1,200 characters are read that
-    share most words with the question. A word counts as the logarithm of how rare it is among the parts; of parts
-    that share as much the first are taken.
-
-    >>> excerpts("Who won?", "France won.")
-    [(0, 'France won.')]
-    >>> parts = excerpts("Who won?", "It rained. " * 5000 + "France won. " + "It rained. " * 5000)
-    >>> len(parts), any("France won" in part for _, part in parts)
-    (32, True)
-    """
-    if len(text) <= MOST_EXCERPTS * (EXCERPT_SIZE - EXCERPT_OVERLAP):
-        return [(0, text)]
-    parts = [(start, text[start:end]) for start, end in excerpt_spans(text)]
-    question_words = set(_WORD.findall(question.lower()))
-    shared = [question_words.intersection(_WORD.findall(part.lower())) for _, part in parts]
-    frequency = Counter(word for words in shared for word in words)
-    worth = {word: math.log(len(parts) / times) for word, times in frequency.items()}
-    scores = [sum(worth[word] for word in sorted(words)) for words in shared]
-    best = sorted(range(len(parts)), key=lambda index: -scores[index])[:MOST_EXCERPTS]
-    return [parts[index] for index in sorted(best)]
-
-
-def excerpt_spans(text: str) -> list[tuple[int, int]]:
-    """Return where excerpts begin and end: between words, where there are spaces."""
-    spans: list[tuple[int, int]] = []
-    start, half = 0, EXCERPT_OVERLAP // 2
-    while True:
-        end = start + EXCERPT_SIZE
-        if end >= len(text):
-            return [*spans, (start, len(text))]
-        end = max(text.rfind(" ", end - EXCERPT_OVERLAP, end), end - half)
-        spans.append((start, end))
-        latest = end - EXCERPT_OVERLAP
-        start = max(text.rfind(" ", latest - half, latest) + 1, latest - half)
 
 
 class Windows:
