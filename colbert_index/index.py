@@ -42,7 +42,7 @@ from .files import (
 )
 from .filters import Filter, Kind
 from .query_encoder import Encode, load_query_encoder
-from .retriever import MergedRetriever, Ranking, Ranks, Retriever, require_positive
+from .retriever import MergedRetriever, Retriever, require_positive
 from .settings import IndexSettings, Manifest, SearchSettings
 from .store import index_path
 from .trust import trusted_checkpoint
@@ -55,7 +55,7 @@ _SCORING = threading.BoundedSemaphore(_CORES)
 """Held while passages are scored: more threads than cores take the cache and the cores from each other."""
 
 
-class ColBERTIndex(Shared, Ranks):
+class ColBERTIndex(Shared, Retriever):
     """An index on disk, opened for searching.
 
     Opening reads the manifest; the model and the vectors are loaded by the first search. The handle keeps what it
@@ -298,7 +298,7 @@ class ColBERTIndex(Shared, Ranks):
         with reading(self.folder):
             return CompressedVectors(self.parts)
 
-    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Search for several queries; they are encoded in one batch.
 
         Parameters
@@ -310,23 +310,23 @@ class ColBERTIndex(Shared, Ranks):
 
         Returns
         -------
-        list of Ranking
+        list of list of Passage
             Per query the ``k`` best passages, or all if there are fewer, best first. The score is the sum over query
             tokens of the best cosine similarity, in [0, query_maxlen]. An empty query finds nothing.
         """
         require_positive(k)
         nonempty = [index for index, query in enumerate(queries) if query.strip()]
-        results: list[Ranking] = [[] for _ in queries]
+        results: list[list[Passage]] = [[] for _ in queries]
         if not nonempty:
             return results
         own_threads()
         texts = [well_formed(queries[index]) for index in nonempty]
         encoded = self._queries.get(texts, lambda missing: self.query_encoder(missing))
-        for index, ranking in zip(nonempty, self._nearest(encoded, k), strict=True):
-            results[index] = ranking
+        for index, found in zip(nonempty, self._nearest(encoded, k), strict=True):
+            results[index] = found
         return results
 
-    def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Ranking]:
+    def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[list[Passage]]:
         """Return the best passages of each query, which is given by its token vectors; several at once in threads."""
         vectors, selection = self.token_vectors, Selection.of(self._allowed, k, self.search_settings)
 
@@ -339,8 +339,8 @@ class ColBERTIndex(Shared, Ranks):
         else:
             with ThreadPoolExecutor(min(len(queries), _CORES)) as pool:
                 rows = list(pool.map(search, queries))
-        rankings = ([(self.positions[position], score) for position, score in row] for row in rows)
-        return [[(passage, score) for passage, score in row if passage is not None] for row in rankings]
+        found = ([(self.positions[position], score) for position, score in row] for row in rows)
+        return [[passage.with_score(score) for passage, score in row if passage is not None] for row in found]
 
     def warm_up(self) -> None:
         """Load what a search needs, if none was made yet: the first one then takes no longer than the next."""
