@@ -43,7 +43,7 @@ from .files import (
 from .filters import Filter, Kind
 from .query_encoder import Encode, load_query_encoder
 from .retriever import MergedRetriever, Retriever, require_positive
-from .settings import IndexSettings, Manifest, SearchSettings
+from .settings import Manifest, SearchSettings
 from .store import index_path
 from .trust import trusted_checkpoint
 from .versions import hold, version_in_force, versions
@@ -72,6 +72,19 @@ class ColBERTIndex(Shared, Retriever):
     fingerprint
         If given, the index must have it.
 
+    Attributes
+    ----------
+    path, name
+        The folder of the index, and its name.
+    folder, version
+        Where the files of the version lie that this handle holds, which stay as long as the handle does; its name.
+    parts
+        The folders that hold passages and vectors: `folder`, or those of the shards.
+    manifest
+        What the version says of itself; its fingerprint, settings and columns are attributes of the handle, too.
+    condition
+        What the passages fulfil that this handle finds, see `where`; ``None`` if it finds all.
+
     Raises
     ------
     IndexFaultError
@@ -86,25 +99,28 @@ class ColBERTIndex(Shared, Retriever):
         fingerprint: str | None = None,
     ) -> None:
         self.path = index_path(index).absolute()
+        self.name = self.path.name
         self.search_settings = search_settings or SearchSettings()
         self._held = hold(self.path, fingerprint)
+        self.folder = self._held.folder
+        self.version = self.folder.name
         self.manifest: Manifest = read_manifest(self.folder)
+        self.parts = parts_of(self.folder, self.manifest.shards)
+        self.fingerprint, self.settings = self.manifest.fingerprint, self.manifest.settings
+        self.columns: Mapping[str, Kind] = self.manifest.columns
+        self.condition: str | None = None
+        self._allowed: NDArray[np.bool_] | None = None
         if not self.version.endswith(self.fingerprint):
             raise IndexFaultError(f"{self.folder / MANIFEST} is of another index. Build the index again.")
         if missing := ", ".join(missing_files(self.folder, self.manifest.shards)):
             raise IndexFaultError(f"The index at {self.path} is incomplete: {missing} missing. Build it again.")
-        if fingerprint is not None and fingerprint != self.manifest.fingerprint:
+        if fingerprint not in (None, self.fingerprint):
             raise IndexFaultError(
-                f"The index at {self.path} has changed: its fingerprint is {self.manifest.fingerprint}, "
-                f"expected {fingerprint}."
+                f"The index at {self.path} has changed: its fingerprint is {self.fingerprint}, expected {fingerprint}."
             )
         self._lock = threading.RLock()
         self._warm = False
         self._queries: Memory[NDArray[np.float32]] = Memory(_QUERIES)
-
-    condition: str | None = None
-    """What the passages fulfil that this handle finds, see `where`; ``None`` if it finds all."""
-    _allowed: NDArray[np.bool_] | None = None
 
     def where(self, condition: str) -> Self:
         """Return a handle of the same index that finds only the passages whose metadata fulfil a condition.
@@ -136,41 +152,6 @@ class ColBERTIndex(Shared, Retriever):
         vars(filtered).update(vars(self), condition=both, _allowed=allowed)
         vars(filtered).pop("bm25", None)
         return filtered
-
-    @property
-    def columns(self) -> Mapping[str, Kind]:
-        """The names of the passages' metadata, each with the kind of its values."""
-        return self.manifest.columns
-
-    @property
-    def name(self) -> str:
-        """The folder's name."""
-        return self.path.name
-
-    @property
-    def folder(self) -> Path:
-        """Where the files of the version lie that this handle holds; they stay as long as the handle does."""
-        return self._held.folder
-
-    @property
-    def parts(self) -> list[Path]:
-        """The folders that hold passages and vectors: `folder`, or those of the shards."""
-        return parts_of(self.folder, self.manifest.shards)
-
-    @property
-    def version(self) -> str:
-        """The name of that version."""
-        return self.folder.name
-
-    @property
-    def fingerprint(self) -> str:
-        """The hash that names the content (see `settings.fingerprint`)."""
-        return self.manifest.fingerprint
-
-    @property
-    def settings(self) -> IndexSettings:
-        """How the index was built."""
-        return self.manifest.settings
 
     def require_unchanged(self) -> None:
         """Raise `IndexFaultError` if passages were added or removed since, or the index was replaced."""
