@@ -27,6 +27,7 @@ LONGEST_CONTEXT = 28_800
 MAX_LENGTH, STRIDE = 384, 128
 """Tokens of a window, and tokens that neighbouring windows share, as in the official scripts."""
 _LENGTH_STEP = 32
+_MEMORY = 20_000  # readings that are kept: verification and extraction ask about the same pairs
 
 
 def reader_name(name: str) -> str:
@@ -66,8 +67,6 @@ class Reader(SharedModel):
         ``float32`` for figures, ``auto`` (bfloat16 where the CPU has it) for speed.
     batch_size
         Windows per forward pass.
-    memory
-        How many readings to keep: verification and extraction ask about the same pairs.
     """
 
     def __init__(
@@ -76,12 +75,11 @@ class Reader(SharedModel):
         *,
         precision: Precision = "float32",
         batch_size: int = 16,
-        memory: int = 50_000,
     ) -> None:
         self.name = reader_name(name)
         self.precision = precision
         self.batch_size = batch_size
-        self._memory: Memory[Reading] = Memory(memory)
+        self._memory: Memory[Reading] = Memory(_MEMORY)
 
     @cached_property
     def network(self) -> "SpanNetwork":

@@ -66,7 +66,7 @@ def test_a_batch_reads_like_one_by_one() -> None:
 
 
 def test_the_memory_gives_the_same_readings() -> None:
-    reader = Reader(memory=2)
+    reader = Reader()
     first = reader.read(PAIRS)
     assert_same(reader.read([PAIRS[1], *PAIRS, PAIRS[1]]), [first[1], *first, first[1]])
     assert len(reader.read([BOATS])[0].spans) == 1
@@ -128,7 +128,7 @@ def test_pairs_are_told_apart_by_their_parts() -> None:
 
 
 def test_a_reader_can_be_pickled() -> None:
-    loaded = pickle.loads(pickle.dumps(Reader(batch_size=2, memory=7)))
+    loaded = pickle.loads(pickle.dumps(Reader(batch_size=2)))
     assert (loaded.name, loaded.batch_size) == ("polyqa-minilm-reader", 2)
     assert loaded.read([("What is red?", "The kite is red.")])[0].spans
 
