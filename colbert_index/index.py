@@ -112,7 +112,7 @@ class ColBERTIndex(Shared, Retriever):
         self._allowed: NDArray[np.bool_] | None = None
         if not self.version.endswith(self.fingerprint):
             raise IndexFaultError(f"{self.folder / MANIFEST} is of another index. Build the index again.")
-        if missing := ", ".join(missing_files(self.folder, self.manifest.shards)):
+        if missing := ", ".join(missing_files(self.folder)):
             raise IndexFaultError(f"The index at {self.path} is incomplete: {missing} missing. Build it again.")
         if fingerprint not in (None, self.fingerprint):
             raise IndexFaultError(
