@@ -15,6 +15,7 @@ from polyqa.base.copies import Shared
 from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
+from polyqa.base.rows import listed
 from polyqa.base.text import well_formed
 from polyqa.base.values import Passage
 from polyqa.models.loading import LOADING
@@ -112,8 +113,8 @@ class ColBERTIndex(Shared, Retriever):
         self._allowed: NDArray[np.bool_] | None = None
         if not self.version.endswith(self.fingerprint):
             raise IndexFaultError(f"{self.folder / MANIFEST} is of another index. Build the index again.")
-        if missing := ", ".join(missing_files(self.folder)):
-            raise IndexFaultError(f"The index at {self.path} is incomplete: {missing} missing. Build it again.")
+        if missing := missing_files(self.folder):
+            raise IndexFaultError(f"The index at {self.path} is incomplete: {listed(missing)} missing. Build it again.")
         if fingerprint not in (None, self.fingerprint):
             raise IndexFaultError(
                 f"The index at {self.path} has changed: its fingerprint is {self.fingerprint}, expected {fingerprint}."
