@@ -81,6 +81,8 @@ _COVERED = re.compile(
 )
 """A cell in whose place another one stands that is wider or higher."""
 _WIDEST = 1000  # columns, and rows: as browsers have it
+_SHORTEST_WORD = 3  # letters, one of which at least any text has
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CENTRAL = ("Polish", "Czech", "Hungarian", "Romanian")
 _AS_BROWSERS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252")
 """Encodings that browsers read as another one (WHATWG, Encoding)."""
@@ -147,7 +149,7 @@ def convert(path: Path) -> Iterator[Document]:
 
 def decoded(data: bytes, encoding: str = "") -> str:
     """Return the text of a file in UTF-8, the encoding that it names, or that which fits; line ends are Unix's."""
-    if data[:2] not in (b"\xff\xfe", b"\xfe\xff") and b"\0" in data[:8192]:
+    if data[:2] not in _UTF16_MARKS and b"\0" in data[:8192]:
         raise UnreadableError("holds binary data, not text")
     try:
         text = data.decode("utf-8-sig")
@@ -160,11 +162,19 @@ def decoded(data: bytes, encoding: str = "") -> str:
 
 
 def _guessed(data: bytes) -> str:
-    """Return the encoding that fits; Windows' for the West where that for Central Europe fits no better."""
-    fitting = from_bytes(data[: 1 << 20])
+    """Return the encoding that fits; Windows' for the West where that for Central Europe fits no better.
+
+    A few signs, as in *Größe* and *5 €*, may look like those of another script; of that a text has whole words.
+    """
+    if data[:2] in _UTF16_MARKS:
+        return "utf-16"
+    fitting = from_bytes(data[: 1 << 20], cp_exclusion=["utf_16", "utf_16_be", "utf_16_le", "utf_32"])
     best = fitting.best()
     if best is None:
         raise UnreadableError("its encoding is unknown")
+    runs = re.findall(r"[^\W\d_\x00-\u024f\u1e00-\u1eff]+", str(best))  # of letters that are not Latin
+    if runs and max(map(len, runs)) < _SHORTEST_WORD:
+        return "cp1252"
     as_well = {match.encoding for match in fitting if (match.chaos, match.coherence) == (best.chaos, best.coherence)}
     western = best.encoding == "cp1250" and "cp1252" in as_well and foreign_language(str(best)) not in _CENTRAL
     return "cp1252" if western else best.encoding

@@ -18,6 +18,8 @@ from polyqa.documents.converting import convert, decoded
         ("cp1252", "El año pasado la compañía española abrió una oficina en la montaña."),
         ("cp1252", "A informação não está disponível na região, e as condições são boas."),
         ("cp1252", "L'été dernier, la société a ouvert un bureau à l'étranger."),
+        *(("cp1252", text) for text in ("Café offen.", "Größe: 5", "Straße", "5 €", "It’s – so", "Über uns")),
+        *(("cp1251", "Мост через реку."), ("shift_jis", "PDFファイルを開く"), ("utf-16", "大桥")),
         ("cp1250", "Az őszi időjárás hűvös, Győr városa szép és nagy."),
         ("cp1250", "Zażółć gęślą jaźń. W Łodzi mieszkała pani, która lubiła książki."),
         ("cp1250", "Příliš žluťoučký kůň úpěl ďábelské ódy. Město leží na řece."),
