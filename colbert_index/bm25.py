@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from polyqa.base.copies import Shared
 from polyqa.base.values import Passage
 
-from .retriever import Ranking, Ranks, require_positive
+from .retriever import Retriever, require_positive
 
 _EAST_ASIAN = "\u3040-\u30ff\u3400-\u9fff"
 _LETTER = rf"[^\W{_EAST_ASIAN}]"
@@ -26,7 +26,7 @@ _LETTER = rf"[^\W{_EAST_ASIAN}]"
 _TERM = rf"[{_EAST_ASIAN}]|(?<!{_LETTER})(?:{_LETTER}{{2,}}|(?<!['’]){_LETTER})(?!{_LETTER})"
 
 
-class BM25Retriever(Shared, Ranks):
+class BM25Retriever(Shared, Retriever):
     """Ranks passages by BM25 of their title and text.
 
     Parameters
@@ -68,12 +68,12 @@ class BM25Retriever(Shared, Ranks):
         numbers = self._model.vocab_dict
         return self._model.scores, [number for term, number in numbers.items() if term]  # "" stands for no term
 
-    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Search for several queries; a passage that shares no word with one is left out.
 
         Returns
         -------
-        list of Ranking
+        list of list of Passage
             Per query at most ``k`` passages, best first; the score is BM25, above 0 and unbounded.
         """
         require_positive(k)
@@ -83,7 +83,7 @@ class BM25Retriever(Shared, Ranks):
             _tokenize(queries), k=min(k, len(self.passages)), show_progress=False, weight_mask=self._weights
         )
         return [
-            [(self.passages[position], float(score)) for position, score in zip(row, values, strict=True) if score > 0]
+            [self.passages[at].with_score(score) for at, score in zip(row, values, strict=True) if score > 0]
             for row, values in zip(positions, scores, strict=True)
         ]
 

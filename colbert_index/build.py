@@ -11,7 +11,7 @@ from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, checkpoint_name, m
 from .corpus import CorpusSource, read_corpus
 from .files import parts_of, tokens_of, write_checksums, write_manifest
 from .filters import ColumnKinds
-from .lengths import LengthCheck
+from .lengths import warn_of_long
 from .settings import MOST_SHARDS, IndexSettings, Manifest, fingerprint
 from .shards import Part, Run, build_shards, forget_shards, write_part
 from .stages import stage, stages
@@ -95,18 +95,17 @@ def build_index(
     passages = read_corpus(corpus) if shards == 1 else None
     location = resolve_checkpoint(checkpoint)
     weights_hash = checkpoint_hash(location)
-    lengths = LengthCheck(location, settings.doc_maxlen)
+    if passages is not None:
+        warn_of_long(passages, location, settings.doc_maxlen)
     with new_version(target) as work, stages(progress):
         part = Part(work, location, settings, model_name(encoder.name) if encoder else None)
         if passages is not None:
             forget_shards(target.resolve())
             write_part(part, passages, encoder)
-            count, content_hash = len(passages), fingerprint(lengths.watch(passages), weights_hash, settings)
+            count, content_hash = len(passages), fingerprint(passages, weights_hash, settings)
             columns = ColumnKinds(passages).columns
         else:
-            count, content_hash, columns = build_shards(
-                corpus, target, part, shards, weights_hash, run, encoder, lengths.watch
-            )
+            count, content_hash, columns = build_shards(corpus, target, part, shards, weights_hash, run, encoder)
         manifest = Manifest(
             passages=count,
             tokens=tokens_of(parts_of(work, shards)),
@@ -122,6 +121,5 @@ def build_index(
         with stage("writing checksums"):
             write_manifest(work, manifest)
             write_checksums(work)
-    lengths.warn()
     trust(manifest)  # whoever builds names them himself
     return ColBERTIndex(target)

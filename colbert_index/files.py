@@ -127,23 +127,18 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
 
 
-def missing_files(folder: Path, shards: int) -> list[str]:
-    """Return the names of the files that a complete index has and this folder lacks."""
-    missing: list[str] = []
-    for part in parts_of(folder, shards):
-        metadata = part / METADATA
-        names = [*colbert_files(part), PASSAGES, *BM25_FILES] if metadata.is_file() else [METADATA]
-        lacking = [name for name in names if not (part / name).is_file()]
-        missing += [(part / name).relative_to(folder).as_posix() for name in lacking]
-    return missing
+def missing_files(folder: Path) -> list[str]:
+    """Return the names of the files that were written with an index and are not there."""
+    with reading(folder / CHECKSUMS):
+        return [name for name in dict(read_part(folder / CHECKSUMS)) if not (folder / name).is_file()]
 
 
 def colbert_files(folder: Path) -> list[str]:
-    """Return the names of colbert-ai's files; `IndexFaultError` if the folder promises more chunks than it has."""
+    """Return the names of colbert-ai's files; `IndexFaultError` if the folder promises other chunks than it has."""
     with reading(folder / METADATA):
         chunks = int(read_part(folder / METADATA)["num_chunks"])
         chunk_files = len(list(folder.glob("*.codes.pt")))
-        if not 0 <= chunks <= chunk_files + 1:  # one may be missing, and is told by its name
+        if chunks != chunk_files:
             raise ValueError(f"{chunks} chunks, and files of {chunk_files}")
     parts = [
         (f"{chunk}.codes.pt", f"{chunk}.residuals.pt", f"{chunk}.metadata.json", f"doclens.{chunk}.json")

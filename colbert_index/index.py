@@ -15,6 +15,7 @@ from polyqa.base.copies import Shared
 from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
+from polyqa.base.rows import listed
 from polyqa.base.text import well_formed
 from polyqa.base.values import Passage
 from polyqa.models.loading import LOADING
@@ -42,8 +43,8 @@ from .files import (
 )
 from .filters import Filter, Kind
 from .query_encoder import Encode, load_query_encoder
-from .retriever import MergedRetriever, Ranking, Ranks, Retriever, require_positive
-from .settings import IndexSettings, Manifest, SearchSettings
+from .retriever import MergedRetriever, Retriever, require_positive
+from .settings import Manifest, SearchSettings
 from .store import index_path
 from .trust import trusted_checkpoint
 from .versions import hold, version_in_force, versions
@@ -55,7 +56,7 @@ _SCORING = threading.BoundedSemaphore(_CORES)
 """Held while passages are scored: more threads than cores take the cache and the cores from each other."""
 
 
-class ColBERTIndex(Shared, Ranks):
+class ColBERTIndex(Shared, Retriever):
     """An index on disk, opened for searching.
 
     Opening reads the manifest; the model and the vectors are loaded by the first search. The handle keeps what it
@@ -72,6 +73,19 @@ class ColBERTIndex(Shared, Ranks):
     fingerprint
         If given, the index must have it.
 
+    Attributes
+    ----------
+    path, name
+        The folder of the index, and its name.
+    folder, version
+        Where the files of the version lie that this handle holds, which stay as long as the handle does; its name.
+    parts
+        The folders that hold passages and vectors: `folder`, or those of the shards.
+    manifest
+        What the version says of itself; its fingerprint, settings and columns are attributes of the handle, too.
+    condition
+        What the passages fulfil that this handle finds, see `where`; ``None`` if it finds all.
+
     Raises
     ------
     IndexFaultError
@@ -86,25 +100,28 @@ class ColBERTIndex(Shared, Ranks):
         fingerprint: str | None = None,
     ) -> None:
         self.path = index_path(index).absolute()
+        self.name = self.path.name
         self.search_settings = search_settings or SearchSettings()
         self._held = hold(self.path, fingerprint)
+        self.folder = self._held.folder
+        self.version = self.folder.name
         self.manifest: Manifest = read_manifest(self.folder)
+        self.parts = parts_of(self.folder, self.manifest.shards)
+        self.fingerprint, self.settings = self.manifest.fingerprint, self.manifest.settings
+        self.columns: Mapping[str, Kind] = self.manifest.columns
+        self.condition: str | None = None
+        self._allowed: NDArray[np.bool_] | None = None
         if not self.version.endswith(self.fingerprint):
             raise IndexFaultError(f"{self.folder / MANIFEST} is of another index. Build the index again.")
-        if missing := ", ".join(missing_files(self.folder, self.manifest.shards)):
-            raise IndexFaultError(f"The index at {self.path} is incomplete: {missing} missing. Build it again.")
-        if fingerprint is not None and fingerprint != self.manifest.fingerprint:
+        if missing := missing_files(self.folder):
+            raise IndexFaultError(f"The index at {self.path} is incomplete: {listed(missing)} missing. Build it again.")
+        if fingerprint not in (None, self.fingerprint):
             raise IndexFaultError(
-                f"The index at {self.path} has changed: its fingerprint is {self.manifest.fingerprint}, "
-                f"expected {fingerprint}."
+                f"The index at {self.path} has changed: its fingerprint is {self.fingerprint}, expected {fingerprint}."
             )
         self._lock = threading.RLock()
         self._warm = False
         self._queries: Memory[NDArray[np.float32]] = Memory(_QUERIES)
-
-    condition: str | None = None
-    """What the passages fulfil that this handle finds, see `where`; ``None`` if it finds all."""
-    _allowed: NDArray[np.bool_] | None = None
 
     def where(self, condition: str) -> Self:
         """Return a handle of the same index that finds only the passages whose metadata fulfil a condition.
@@ -136,41 +153,6 @@ class ColBERTIndex(Shared, Ranks):
         vars(filtered).update(vars(self), condition=both, _allowed=allowed)
         vars(filtered).pop("bm25", None)
         return filtered
-
-    @property
-    def columns(self) -> Mapping[str, Kind]:
-        """The names of the passages' metadata, each with the kind of its values."""
-        return self.manifest.columns
-
-    @property
-    def name(self) -> str:
-        """The folder's name."""
-        return self.path.name
-
-    @property
-    def folder(self) -> Path:
-        """Where the files of the version lie that this handle holds; they stay as long as the handle does."""
-        return self._held.folder
-
-    @property
-    def parts(self) -> list[Path]:
-        """The folders that hold passages and vectors: `folder`, or those of the shards."""
-        return parts_of(self.folder, self.manifest.shards)
-
-    @property
-    def version(self) -> str:
-        """The name of that version."""
-        return self.folder.name
-
-    @property
-    def fingerprint(self) -> str:
-        """The hash that names the content (see `settings.fingerprint`)."""
-        return self.manifest.fingerprint
-
-    @property
-    def settings(self) -> IndexSettings:
-        """How the index was built."""
-        return self.manifest.settings
 
     def require_unchanged(self) -> None:
         """Raise `IndexFaultError` if passages were added or removed since, or the index was replaced."""
@@ -298,7 +280,7 @@ class ColBERTIndex(Shared, Ranks):
         with reading(self.folder):
             return CompressedVectors(self.parts)
 
-    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Search for several queries; they are encoded in one batch.
 
         Parameters
@@ -310,23 +292,23 @@ class ColBERTIndex(Shared, Ranks):
 
         Returns
         -------
-        list of Ranking
+        list of list of Passage
             Per query the ``k`` best passages, or all if there are fewer, best first. The score is the sum over query
             tokens of the best cosine similarity, in [0, query_maxlen]. An empty query finds nothing.
         """
         require_positive(k)
         nonempty = [index for index, query in enumerate(queries) if query.strip()]
-        results: list[Ranking] = [[] for _ in queries]
+        results: list[list[Passage]] = [[] for _ in queries]
         if not nonempty:
             return results
         own_threads()
         texts = [well_formed(queries[index]) for index in nonempty]
         encoded = self._queries.get(texts, lambda missing: self.query_encoder(missing))
-        for index, ranking in zip(nonempty, self._nearest(encoded, k), strict=True):
-            results[index] = ranking
+        for index, found in zip(nonempty, self._nearest(encoded, k), strict=True):
+            results[index] = found
         return results
 
-    def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[Ranking]:
+    def _nearest(self, queries: Sequence[NDArray[np.float32]], k: int) -> list[list[Passage]]:
         """Return the best passages of each query, which is given by its token vectors; several at once in threads."""
         vectors, selection = self.token_vectors, Selection.of(self._allowed, k, self.search_settings)
 
@@ -339,8 +321,8 @@ class ColBERTIndex(Shared, Ranks):
         else:
             with ThreadPoolExecutor(min(len(queries), _CORES)) as pool:
                 rows = list(pool.map(search, queries))
-        rankings = ([(self.positions[position], score) for position, score in row] for row in rows)
-        return [[(passage, score) for passage, score in row if passage is not None] for row in rankings]
+        found = ([(self.positions[position], score) for position, score in row] for row in rows)
+        return [[passage.with_score(score) for passage, score in row if passage is not None] for row in found]
 
     def warm_up(self) -> None:
         """Load what a search needs, if none was made yet: the first one then takes no longer than the next."""

@@ -1,7 +1,7 @@
 """How many tokens of a passage ColBERT reads, and which passages are longer."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,32 +38,17 @@ def token_counts(tokenizer: "Tokenizer", texts: Sequence[str]) -> list[int]:
     return [len(encoding) for encoding in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
 
-class LengthCheck:
-    """Counts the passages that are longer than an index with the checkpoint in a folder reads, and warns of them."""
-
-    def __init__(self, location: str, doc_maxlen: int) -> None:
-        self.limit = doc_maxlen - SPECIAL_TOKENS
-        self._tokenizer = document_tokenizer(location)
-        self._passages = self._long = self._tokens = self._lost = 0
-
-    def watch(self, passages: Iterable[Passage]) -> Iterator[Passage]:
-        """Yield passages as they come, and count them."""
-        iterator = iter(passages)
-        while batch := list(islice(iterator, _AT_ONCE)):
-            for count in token_counts(self._tokenizer, [passage.indexed_text for passage in batch]):
-                self._passages += 1
-                self._long += count > self.limit
-                self._tokens += count
-                self._lost += max(0, count - self.limit)
-            yield from batch
-
-    def warn(self) -> None:
-        """Warn in one line if ends of passages are not indexed."""
-        if self._long:
-            warnings.warn(
-                f"{self._long:,} of {counted(self._passages, 'passage')} are longer than the "
-                f"{self.limit + SPECIAL_TOKENS} tokens that ColBERT indexes: "
-                f"{self._lost:,} of {self._tokens:,} tokens are out of its reach. "
-                "Build with --split-long, or split them with polyqa.documents.split_passages.",
-                stacklevel=3,
-            )
+def warn_of_long(passages: Iterable[Passage], location: str, doc_maxlen: int) -> None:
+    """Warn in one line if an index with the checkpoint in a folder does not read the ends of passages."""
+    tokenizer, iterator = document_tokenizer(location), iter(passages)
+    counts: list[int] = []
+    while batch := list(islice(iterator, _AT_ONCE)):
+        counts += token_counts(tokenizer, [passage.indexed_text for passage in batch])
+    lost = [count - doc_maxlen + SPECIAL_TOKENS for count in counts if count > doc_maxlen - SPECIAL_TOKENS]
+    if lost:
+        warnings.warn(
+            f"{len(lost):,} of {counted(len(counts), 'passage')} are longer than the {doc_maxlen} tokens that ColBERT "
+            f"indexes: {sum(lost):,} of {sum(counts):,} tokens are out of its reach. "
+            "Build with --split-long, or split them with polyqa.documents.split_passages.",
+            stacklevel=3,
+        )

@@ -1,6 +1,5 @@
 """What programs know of retrieval: two narrow protocols, and what combines their implementations."""
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import chain
 from typing import Protocol, runtime_checkable
@@ -35,17 +34,6 @@ class Reranker(Protocol):
     def score(self, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:
         """Return the relevance of every passage to every query, shape (len(queries), len(passages))."""
         ...
-
-
-Ranking = list[tuple[Passage, float]]
-"""Passages as their retriever keeps them, best first, each with the score that it has for a query."""
-
-
-def ranked(retriever: Retriever, queries: Sequence[str], k: int) -> list[Ranking]:
-    """Return what a retriever finds for each query, without copies if it `Ranks`."""
-    if isinstance(retriever, Ranks):
-        return retriever.rank_many(queries, k)
-    return [[(passage, passage.score) for passage in passages] for passages in retriever.search_many(queries, k)]
 
 
 def require_positive(k: int) -> None:
@@ -104,23 +92,7 @@ def _ranks(scores: ArrayLike) -> NDArray[np.int64]:
     return np.asarray(1 + len(ascending) - np.searchsorted(ascending, scores, side="right"))
 
 
-class Ranks(Retriever):
-    """A retriever whose rankings hold the passages themselves; `search_many` copies each for its score.
-
-    Of hundreds of candidates few are looked at: copies of all were a quarter of what Python did for a question.
-    """
-
-    @abstractmethod
-    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
-        """Return what `search_many` finds for each query."""
-
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
-        """Return per query at most ``k`` passages, best first, each with its score."""
-        rankings = self.rank_many(queries, k)
-        return [[passage.with_score(score) for passage, score in ranking] for ranking in rankings]
-
-
-class MergedRetriever(Ranks):
+class MergedRetriever(Retriever):
     """Several retrievers over parts of one corpus, whose scores can be compared: the best of all, by score.
 
     Passages of equal score keep the order of the retrievers.
@@ -129,13 +101,13 @@ class MergedRetriever(Ranks):
     def __init__(self, retrievers: Sequence[Retriever]) -> None:
         self.retrievers = tuple(retrievers)
 
-    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Return per query at most ``k`` passages, best first."""
-        rankings = zip(*(ranked(retriever, queries, k) for retriever in self.retrievers), strict=True)
-        return [sorted(chain.from_iterable(parts), key=lambda hit: -hit[1])[:k] for parts in rankings]
+        found = zip(*(retriever.search_many(queries, k) for retriever in self.retrievers), strict=True)
+        return [sorted(chain.from_iterable(parts), key=lambda passage: -passage.score)[:k] for parts in found]
 
 
-class FusedRetriever(Ranks):
+class FusedRetriever(Retriever):
     """Several retrievers as one, by reciprocal rank fusion.
 
     Every retriever is asked for ``k`` passages; the pooled passages are ordered by
@@ -156,17 +128,17 @@ class FusedRetriever(Ranks):
             raise ValueError("fusion needs at least one retriever")
         self.retrievers = tuple(retrievers)
 
-    def rank_many(self, queries: Sequence[str], k: int = 10) -> list[Ranking]:
+    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
         """Return per query at most ``k`` passages, best first, each with its fused score."""
-        rankings = zip(*(ranked(retriever, queries, k) for retriever in self.retrievers), strict=True)
-        return [self._fuse(of_query, k) for of_query in rankings]
+        found = zip(*(retriever.search_many(queries, k) for retriever in self.retrievers), strict=True)
+        return [self._fuse(of_query, k) for of_query in found]
 
-    def _fuse(self, rankings: Sequence[Ranking], k: int) -> Ranking:
+    def _fuse(self, rankings: Sequence[Sequence[Passage]], k: int) -> list[Passage]:
         scores: dict[str, float] = {}
         passages: dict[str, Passage] = {}
         for ranking in rankings:
-            for rank, (passage, _) in enumerate(ranking, 1):
+            for rank, passage in enumerate(ranking, 1):
                 passages.setdefault(passage.pid, passage)
                 scores[passage.pid] = scores.get(passage.pid, 0.0) + 1.0 / (_FUSION + rank)
         best = sorted(scores, key=lambda pid: -scores[pid])[:k]
-        return [(passages[pid], scores[pid]) for pid in best]
+        return [passages[pid].with_score(scores[pid]) for pid in best]

@@ -24,6 +24,7 @@ from .compressing import sampled, train_codec, write_vectors
 from .corpus import CorpusSource, as_corpus, warn_of_left_out
 from .files import VECTORS, parts_of, passage_line, read_passages, write_texts
 from .filters import ColumnKinds, Kind
+from .lengths import warn_of_long
 from .settings import IndexSettings, fingerprint
 from .stages import stage
 
@@ -89,9 +90,8 @@ def build_shards(
     checkpoint_hash: str,
     run: Run | None,
     encoder: Encoder | None,
-    watch: Callable[[Iterable[Passage]], Iterable[Passage]],
 ) -> tuple[int, str, dict[str, Kind]]:
-    """Write all shards into the folder of a part that stands for the whole index; ``watch`` sees the passages pass.
+    """Write all shards into the folder of a part that stands for the whole index.
 
     Return how many passages there are, their fingerprint and the columns of their metadata, see `settings.Manifest`.
     """
@@ -105,7 +105,8 @@ def build_shards(
         with suppress(OSError):
             home.rmdir()
         raise
-    content_hash = fingerprint(watch(spooled.passages()), checkpoint_hash, part.settings, shards)
+    content_hash = fingerprint(spooled.passages(), checkpoint_hash, part.settings, shards)
+    warn_of_long(spooled.passages(), part.location, part.settings.doc_maxlen)
     _keep_only(home, json.dumps({"fingerprint": content_hash, "encoder": part.encoder}))
     codec = home / _CODEC
     if not codec.is_dir():

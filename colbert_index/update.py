@@ -41,7 +41,7 @@ from .files import (
 )
 from .filters import ColumnKinds
 from .index import ColBERTIndex
-from .lengths import LengthCheck
+from .lengths import warn_of_long
 from .settings import fingerprint
 from .trust import trusted_checkpoint, trusted_encoder
 from .versions import new_version
@@ -188,9 +188,8 @@ def _write(
     for chunk in range(chunks if emptied else 0):
         offset += _empty_positions(work, chunk, offset, positions)
     if new:
-        check = LengthCheck(location, index.settings.doc_maxlen)
-        texts = [passage.indexed_text for passage in check.watch(new)]
-        check.warn()
+        warn_of_long(new, location, index.settings.doc_maxlen)
+        texts = [passage.indexed_text for passage in new]
         tokens, lengths = encode_documents(load_checkpoint(location, index.settings), texts)
         write_chunk(work, chunks, len(positions) - len(new), Codec.load(work).compress(tokens), lengths)
     write_inverted_file(work, chunks + bool(new), metadata["config"])

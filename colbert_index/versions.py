@@ -3,9 +3,8 @@
 ::
 
     NAME/current                          the name of the version in force, replaced at once
-    NAME/versions/000007-<fingerprint>/   everything that is searched
+    NAME/versions/000007-<fingerprint>/   everything that is searched; who searches holds a shared lock on the folder
     NAME/versions/…/shards/0003/          a part of it, if it was built in shards
-    NAME/versions/…/.readers              who searches holds a shared lock on it
     NAME/questions/                       what is made from the index lies beside
 
 Who opens an index holds the version that is in force, and searches it until the handle is gone, whatever is written
@@ -32,15 +31,12 @@ from polyqa.base.files import require_no_links, sync, sync_folder, write_atomica
 from .files import IndexFaultError, folders_of, no_index, read_manifest
 from .writing import one_writer
 
-try:
+with suppress(ImportError):  # on Windows, where no folder can be opened to be locked
     import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 CURRENT = "current"
 VERSIONS = "versions"
 QUESTIONS = "questions"
-_READERS = ".readers"
 _GONE = ".gone-"
 _NAME = re.compile(r"(\d{6,12})-([0-9a-f]{16})")
 _PATIENCE = 5.0  # seconds
@@ -172,23 +168,19 @@ def _finish_removing(index: Path) -> None:
 
 def _held(folder: Path) -> Held | None:
     """Hold a version; ``None`` if it is just being removed, or gone."""
-    path = folder / _READERS
     with ExitStack() as opened:
         try:
-            file = os.open(path, os.O_RDONLY)
-            opened.callback(os.close, file)
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            if not os.path.samestat(os.fstat(file), path.stat()):
+            lock = os.open(folder, os.O_RDONLY)
+            opened.callback(os.close, lock)
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            if not os.path.samestat(os.fstat(lock), folder.stat()):
                 return None
-        except BlockingIOError:
+        except (BlockingIOError, FileNotFoundError):
             return None
-        except FileNotFoundError:  # gone, or a copy that was made without hidden files
-            return Held(folder) if folder.is_dir() else None
         except OSError:  # a file system without locks
             return Held(folder)
         opened.pop_all()
-        return Held(folder, file)
+        return Held(folder, lock)
 
 
 @contextmanager
@@ -208,7 +200,6 @@ def new_version(index: Path) -> Iterator[Path]:
         require_no_links(index)
         _remove_old(index)
         yield work
-        (work / _READERS).touch()
         number = 1 + max(map(_number, versions(index)), default=0)
         name = f"{number:06}-{read_manifest(work).fingerprint}"
         for path in (path for part in folders_of(work) for path in part.iterdir() if path.is_file()):
@@ -237,44 +228,38 @@ def _remove_old(index: Path) -> None:
 
 
 def _remove_unless_held(folder: Path, following: Path) -> None:
-    with suppress(FileNotFoundError):
-        file = os.open(folder / _READERS, os.O_RDONLY) if (folder / _READERS).exists() else None
-        try:
-            if file is not None and _is_held(file, following):
-                return
+    with suppress(FileNotFoundError), _alone(folder) as alone:
+        if alone is None:  # without locks its age tells
+            alone = not following.is_dir() or time.time() - following.stat().st_mtime >= _UNLOCKED_FOR
+        if alone:
             gone = folder.with_name(f"{_GONE}{folder.name}")
             folder.rename(gone)
             shutil.rmtree(gone, ignore_errors=True)
-        finally:
-            if file is not None:
-                os.close(file)
 
 
 def is_held(index: Path) -> bool:
     """Return whether somebody has a version of an index open; no where the file system knows no locks."""
-    for path in (index / VERSIONS).glob(f"*/{_READERS}"):
-        with suppress(FileNotFoundError), path.open() as file:
-            if _is_free(file.fileno()) is False:
+    for name in versions(index):
+        with suppress(FileNotFoundError), _alone(index / VERSIONS / name) as alone:
+            if alone is False:
                 return True
     return False
 
 
-def _is_held(file: int, following: Path) -> bool:
-    """Return whether a version may still be read, of which ``file`` is the lock; without locks its age tells."""
-    free = _is_free(file)
-    if free is not None:
-        return not free
-    return following.is_dir() and time.time() - following.stat().st_mtime < _UNLOCKED_FOR
-
-
-def _is_free(file: int) -> bool | None:
-    """Take the lock of a version, if nobody holds it; return whether that is so, ``None`` if there are no locks."""
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return None
-    return True
+@contextmanager
+def _alone(folder: Path) -> Iterator[bool | None]:
+    """Keep others from holding a version while the block runs; give whether nobody does, ``None`` without locks."""
+    with ExitStack() as opened:
+        alone: bool | None = None
+        try:
+            lock = os.open(folder, os.O_RDONLY)
+            opened.callback(os.close, lock)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            alone = True
+        except BlockingIOError:
+            alone = False
+        except FileNotFoundError:
+            raise
+        except OSError:  # a file system without locks
+            pass
+        yield alone

@@ -48,9 +48,9 @@ class NegativeMiner:
         answerable = [example for example in examples if example.answers]
         texts = [f"{context.title} {context.text}" for context in self._contexts]
         found = BM25Retriever([Passage(pid=str(place), text=text) for place, text in enumerate(texts)])
-        hits = found.rank_many([example.question for example in answerable], depth)
+        hits = found.search_many([example.question for example in answerable], depth)
         self._hits = {
-            example: [int(passage.pid) for passage, _ in own] for example, own in zip(answerable, hits, strict=True)
+            example: [int(passage.pid) for passage in own] for example, own in zip(answerable, hits, strict=True)
         }
         self._of_article: dict[str, list[int]] = {}
         for position, context in enumerate(self._contexts):

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import torch
 import typer
+from torch import Tensor
 
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import read_corpus
@@ -23,7 +24,8 @@ from polyqa.metrics.edit_f1 import question_edit_f1, question_tokens
 from polyqa.metrics.token_f1 import token_f1
 from polyqa.models.running import padded_rows
 from polyqa.models.writer import Writer, padded, source_tokenizer
-from polyqa.models.writing import Source, as_tokens, ends, read_tasks
+from polyqa.models.writer_network import Read, WriterNetwork
+from polyqa.models.writing import LONGEST_WRITTEN, Source, ends, read_tasks
 
 from . import commands
 from .backbone import freeze, share_dropout, whole_folder
@@ -89,8 +91,24 @@ def split_by_group(lessons: Sequence[Lesson], share: float, seed: int) -> tuple[
 
 def shown(lessons: Sequence[Lesson], tokenizer: Any) -> list[Shown]:
     """Turn lessons into tokens."""
-    targets = as_tokens([lesson.question for lesson in lessons], tokenizer)
+    start, end = ends(tokenizer)
+    encoded = tokenizer.encode_batch([lesson.question for lesson in lessons], add_special_tokens=False)
+    targets = [(start, *encoding.ids[: LONGEST_WRITTEN - 2], end) for encoding in encoded]
     return list(map(Shown, read_tasks([lesson.task for lesson in lessons], tokenizer), targets))
+
+
+def likelihood(network: WriterNetwork, tokens: Tensor, read: Read) -> Tensor:
+    """Return the logarithm of the probability of each token of padded questions after the first, (batch, length − 1).
+
+    The questions, shape (batch, length), begin with the classification token, and have their end.
+    """
+    words, _ = network.decode(tokens[:, :-1], read)
+    targets = tokens[:, 1:]
+    at = network.places()[targets]
+    written = words.written.gather(-1, at.clamp(min=0).unsqueeze(-1)).squeeze(-1) * (at >= 0)
+    same = targets.unsqueeze(-1) == read.ids.unsqueeze(1)
+    copied = (words.copied * same).sum(-1)
+    return torch.log(written + copied + 1e-7)
 
 
 def run(data: Data, setup: Setup, schedule: Schedule, out: Path) -> dict[str, Any]:
@@ -135,7 +153,7 @@ def run(data: Data, setup: Setup, schedule: Schedule, out: Path) -> dict[str, An
         *read, targets = (
             tensor.to(network.bias.device) for tensor in (*padded([one.source for one in batch], longest), targets)
         )
-        return -network.likelihood(targets, network.read(*read))[targets[:, 1:] != 0].mean()
+        return -likelihood(network, targets, network.read(*read))[targets[:, 1:] != 0].mean()
 
     identity = [asdict(setup) | {"init": str(setup.init)}, [[asdict(one.task), one.question] for one in training]]
     train(network, batches, loss, schedule, out, identity=identity)

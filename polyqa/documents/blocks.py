@@ -7,6 +7,7 @@ from itertools import chain, groupby, zip_longest
 from operator import itemgetter
 from typing import Literal
 
+from polyqa.base.text import well_formed
 from polyqa.base.values import MetadataValue
 
 Kind = Literal["heading", "text", "table", "code"]
@@ -59,7 +60,7 @@ def named_after(file: str) -> str:
     >>> named_after("Services 9999aaaa2222bbbb3333cccc4444dddd")
     'Services'
     """
-    return _NOTION_ID.sub("", file) or file
+    return well_formed(_NOTION_ID.sub("", file) or file)
 
 
 def rows_text(rows: Sequence[Sequence[str]]) -> str:

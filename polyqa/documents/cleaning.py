@@ -29,7 +29,9 @@ _HYPHEN = re.compile(
 """What a line's end adds to a text: hyphens, and a space where none parts words, as in Japanese."""
 _LIGATURES = str.maketrans({0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl"})
 """What a PDF of TeX has for them, by the encoding of its fonts (T1)."""
-_INVISIBLE = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\x00-\x08\x0b\x0e-\x1f\x7f]")
+_INVISIBLE = re.compile(
+    r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff\x00-\x08\x0b\x0e-\x1f\x7f]"
+)
 _UNBROKEN = re.compile(r"[!-~]{300,}")
 """Encoded data, such as base64; no text has such words."""
 _LEADERS = re.compile(

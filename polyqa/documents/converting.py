@@ -46,6 +46,10 @@ FORMATS = {
     ".ndjson": "JSONL", ".vtt": "WebVTT", ".srt": "SubRip",
 }  # fmt: skip
 """The formats by suffix."""
+SAVE_AS = {
+    ".doc": "DOCX", ".ppt": "PPTX", ".odp": "PPTX", ".xls": "XLSX", ".ods": "XLSX", ".msg": "e-mail (.eml)",
+}  # fmt: skip
+"""Formats that are not read, each with one in which its program can save."""
 
 _WEB = (".html", ".htm", ".xhtml")
 _LINES = (".jsonl", ".ndjson")
@@ -77,6 +81,8 @@ _COVERED = re.compile(
 )
 """A cell in whose place another one stands that is wider or higher."""
 _WIDEST = 1000  # columns, and rows: as browsers have it
+_SHORTEST_WORD = 3  # letters, one of which at least any text has
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CENTRAL = ("Polish", "Czech", "Hungarian", "Romanian")
 _AS_BROWSERS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252")
 """Encodings that browsers read as another one (WHATWG, Encoding)."""
@@ -136,14 +142,14 @@ def convert(path: Path) -> Iterator[Document]:
     elif suffix in _WEB:
         data = path.read_bytes()
         charset = _CHARSET.search(data, 0, 4096)
-        yield _extracted(decoded(data, charset[1].decode() if charset else "").encode(), suffix, "text/html")
+        yield _web_page(decoded(data, charset[1].decode() if charset else ""))
     else:
-        yield _extracted(path, suffix, None)
+        yield _extracted(path, suffix)
 
 
 def decoded(data: bytes, encoding: str = "") -> str:
     """Return the text of a file in UTF-8, the encoding that it names, or that which fits; line ends are Unix's."""
-    if data[:2] not in (b"\xff\xfe", b"\xfe\xff") and b"\0" in data[:8192]:
+    if data[:2] not in _UTF16_MARKS and b"\0" in data[:8192]:
         raise UnreadableError("holds binary data, not text")
     try:
         text = data.decode("utf-8-sig")
@@ -156,11 +162,19 @@ def decoded(data: bytes, encoding: str = "") -> str:
 
 
 def _guessed(data: bytes) -> str:
-    """Return the encoding that fits; Windows' for the West where that for Central Europe fits no better."""
-    fitting = from_bytes(data[: 1 << 20])
+    """Return the encoding that fits; Windows' for the West where that for Central Europe fits no better.
+
+    A few signs, as in *Größe* and *5 €*, may look like those of another script; of that a text has whole words.
+    """
+    if data[:2] in _UTF16_MARKS:
+        return "utf-16"
+    fitting = from_bytes(data[: 1 << 20], cp_exclusion=["utf_16", "utf_16_be", "utf_16_le", "utf_32"])
     best = fitting.best()
     if best is None:
         raise UnreadableError("its encoding is unknown")
+    runs = re.findall(r"[^\W\d_\x00-\u024f\u1e00-\u1eff]+", str(best))  # of letters that are not Latin
+    if runs and max(map(len, runs)) < _SHORTEST_WORD:
+        return "cp1252"
     as_well = {match.encoding for match in fitting if (match.chaos, match.coherence) == (best.chaos, best.coherence)}
     western = best.encoding == "cp1250" and "cp1252" in as_well and foreign_language(str(best)) not in _CENTRAL
     return "cp1252" if western else best.encoding
@@ -176,7 +190,12 @@ def _text_document(text: str, suffix: str) -> Document:
         metadata, text = front_matter(text)
     else:
         text = rst_as_markdown(text) if suffix == ".rst" else wiki_as_markdown(text)
-    blocks = cleaning.cleaned(markdown_blocks(text))
+    blocks: list[Block] = []
+    for block in markdown_blocks(text):
+        if block.kind == "text" and _TABLE.search(block.text.encode()):  # of HTML; its rows have other lines than here
+            blocks += [replace(part, text=_EMPHASIS.sub(r"\1", part.text)) for part in _web_page(block.text).blocks]
+        else:
+            blocks += cleaning.cleaned([block])
     return Document(cleaning.inline(_literal(str(metadata.pop("title", "")))), blocks, metadata)
 
 
@@ -233,7 +252,7 @@ def _mail(message: EmailMessage, *, archived: bool) -> Document:
         content = None
     content = decoded(bytes(body.get_payload(decode=True))) if content is None else content
     if body.get_content_subtype() == "html":
-        blocks = _extracted(content.encode(), ".html", "text/html").blocks
+        blocks = _web_page(content).blocks
     else:
         text = re.sub(r"\n-- \n(?s:.*)", "\n", content.replace("\r\n", "\n"))  # a signature
         if archived:
@@ -271,7 +290,7 @@ def _header(message: EmailMessage, name: str) -> Any:
     return None
 
 
-def _result(file: Path | bytes, mime_type: str | None, slides: bool) -> Any:
+def _result(file: Path | bytes, mime_type: str = "", *, slides: bool = False) -> Any:
     """Return what kreuzberg makes of a file; its cleaning and caching are off, and running lines stay for ours."""
     import kreuzberg
 
@@ -292,27 +311,33 @@ def _result(file: Path | bytes, mime_type: str | None, slides: bool) -> Any:
     )
     try:
         if isinstance(file, bytes):
-            return kreuzberg.extract_bytes_sync(file, str(mime_type), config=config)
+            return kreuzberg.extract_bytes_sync(file, mime_type, config=config)
         return kreuzberg.extract_file_sync(file, config=config)
     except (kreuzberg.KreuzbergError, OSError, RuntimeError, ValueError) as error:
         raise UnreadableError(_reason(str(error))) from error
 
 
-def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Document:
+def _web_page(page: str) -> Document:
+    less_than = cleaning.LESS_THAN.encode()
+    escaped = _ESCAPED.sub(lambda match: less_than if match[1] else match[0], page.encode())
+    result = _result(_with_listed_terms(escaped), "text/html")
+    # Of these kreuzberg's structure lacks the terms of lists of definitions.
+    body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
+    blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
+    return _document(_title(str(result.metadata.get("title") or "")), blocks, result.metadata)
+
+
+def _extracted(path: Path, suffix: str) -> Document:
     from kreuzberg import detect_mime_type_from_path
 
     slides = suffix == ".pptx"
-    source: Path | bytes = file
-    if isinstance(file, bytes):
-        less_than = cleaning.LESS_THAN.encode()
-        source = _with_listed_terms(_ESCAPED.sub(lambda match: less_than if match[1] else match[0], file))
-    elif suffix in _ARCHIVES:
-        source, mime_type = _mended(file, suffix), detect_mime_type_from_path(str(file))
-    result = _result(source, mime_type, slides)
-    about: Mapping[str, Any] = result.metadata
+    if suffix in _ARCHIVES:
+        result = _result(_mended(path, suffix), detect_mime_type_from_path(str(path)), slides=slides)
+    else:
+        result = _result(path)
     nodes = result.document["nodes"] if result.document else []
     blocks = list(_blocks(nodes, paged=suffix == ".pdf", bold=suffix in _BOLD))
-    title = _title(str(about.get("title") or ""))
+    title = _title(str(result.metadata.get("title") or ""))
     if suffix in (".docx", ".pptx"):
         blocks = [replace(block, text=block.text.replace(_AND, "&")) for block in blocks]
         blocks = [
@@ -330,11 +355,12 @@ def _extracted(file: Path | bytes, suffix: str, mime_type: str | None) -> Docume
         lines = (line.strip() for line in next(iter(pages.values()), "").split("\n"))
         first = next((line for line in lines if line and line in printed), "")
         title = title or (first if len(first) < 100 and re.search(r"[^\W\d_]{3}", first) else "")
-    elif suffix in _WEB:  # of these its structure lacks the terms of lists of definitions
-        body = re.sub(r"\A---\n(?s:.*?)\n(?:---\n|\n## title: .*\n|\n)", "", result.content)
-        blocks = [replace(block, line=None) for block in markdown_blocks(body, web=True)]
-    if suffix == ".json" and not title:  # its first heading is a key's
-        title = named_after(file.stem) if isinstance(file, Path) else ""
+    elif suffix == ".json":  # its first heading is a key's
+        title = title or named_after(path.stem)
+    return _document(title, blocks, result.metadata)
+
+
+def _document(title: str, blocks: Sequence[Block], about: Mapping[str, Any]) -> Document:
     blocks = cleaning.cleaned(blocks)
     heading = next((block.text for block in blocks if block.kind == "heading"), "")
     if heading and title.casefold().startswith(heading.casefold()):  # "Install | Falcon documentation"

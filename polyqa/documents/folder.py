@@ -18,7 +18,7 @@ from polyqa.base.values import Passage
 from polyqa.colbert_index.corpus import distinct, with_id
 from polyqa.colbert_index.versions import VERSIONS, is_index
 
-from .converting import FORMATS, is_ready
+from .converting import FORMATS, SAVE_AS, is_ready
 from .namesakes import told_apart
 from .splitting import Splitter, split_passages
 from .worker import Worker, reason_against
@@ -32,7 +32,7 @@ def holds_documents(path: Path) -> bool:
     A folder that holds ready corpora and nothing beside them but what describes them, such as a README, is a corpus.
     """
     if not exists(path) or not path.is_dir():
-        return path.suffix.lower() in FORMATS and not is_ready(path)
+        return path.suffix.lower() in {*FORMATS, *SAVE_AS} and not is_ready(path)
     if is_saved(path):
         return False
     files = [
@@ -193,11 +193,14 @@ class Documents:
         self.left_out[place] = f"cannot be read ({error.strerror})"
 
     def _refused(self, path: Path, root: Path) -> str | None:
-        if path.suffix.lower() not in FORMATS and format_of(path) not in SUFFIXES:
+        suffix = path.suffix.lower()
+        if suffix in SAVE_AS:
+            return f"has a format that is not read: save it as {SAVE_AS[suffix]}"
+        if suffix not in FORMATS and format_of(path) not in SUFFIXES:
             if path == self.path:
                 return f"has no format that is read: {', '.join(sorted({*FORMATS.values()}))}"
             if not path.is_dir():
-                self._others[path.suffix.lower() or path.name] += 1
+                self._others[suffix or path.name] += 1
             return "other" if not path.is_dir() else "is a link to a folder"
         return reason_against(path, root if self.path.is_dir() else path.resolve().parent)
 

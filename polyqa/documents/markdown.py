@@ -179,6 +179,9 @@ def _flat(text: str) -> str:
             if at and re.match(r" *[^\s#].*\w *$", lines[at - 1]):
                 lines[at - 1] = f"{lines[at - 1].rstrip()}:"
         elif not fence:
+            if re.match(r"(?i) *<table\b", line):  # an empty line would end its HTML
+                end = next((row for row in range(at, len(lines)) if "</table" in lines[row].lower()), at)
+                lines[at:end] = [row if row.strip() else "<!-- -->" for row in lines[at:end]]
             line = _CALLOUT.sub(lambda note: note[1] + (f"{note[2]}:" if note[2] else ""), line)
             lines[at] = _ATTRIBUTES.sub(r"\1", _SHORTCODE.sub("", line))
     return "\n".join(lines)

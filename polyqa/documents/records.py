@@ -4,6 +4,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+_ABOUT = ("meta", "metadata", "links", "_links", "pagination", "paging", "page")
+"""What programs call that which they say of a list, beside it."""
+
 
 def record_rows(text: str, *, by_line: bool) -> list[list[str]]:
     r"""Return the rows of a table, the first of which names the columns; none if the JSON is no list of objects.
@@ -11,16 +14,17 @@ def record_rows(text: str, *, by_line: bool) -> list[list[str]]:
     The list may stand in an object, beside what says how long it is, but not beside texts. What is nested has the
     names above in its own.
 
-    >>> issues = '{"total": 1, "issues": [{"id": 7, "fields": {"title": "It hangs", "tags": ["a", "b"]}}]}'
+    >>> issues = '{"total": 1, "page": {"size": 9}, "issues": [{"id": 7, "of": {"title": "It hangs", "tags": [1, 2]}}]}'
     >>> record_rows(issues, by_line=False)
-    [['id', 'fields title', 'fields tags'], ['7', 'It hangs', 'a, b']]
+    [['id', 'of title', 'of tags'], ['7', 'It hangs', '1, 2']]
     """
     try:
         data: Any = [json.loads(line) for line in text.split("\n") if line.strip()] if by_line else json.loads(text)
     except (ValueError, RecursionError):
         return []
     if isinstance(data, Mapping):
-        contents = [value for value in data.values() if isinstance(value, list | Mapping) or " " in str(value)]
+        beside = {name: value for name, value in data.items() if name.lower() not in _ABOUT}
+        contents = [value for value in beside.values() if isinstance(value, list | Mapping) or " " in str(value)]
         data = contents[0] if len(contents) == 1 else None
     if not isinstance(data, list) or not all(isinstance(record, Mapping) for record in data):
         return []

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -142,15 +142,6 @@ def _answer(path: Path, source: str, splitter: Splitter) -> dict[str, object]:
     return {"passages": [passage.model_dump(exclude={"score"}) for passage in passages]}
 
 
-def _written(answer: Mapping[str, object]) -> str:
-    r"""Return an answer as a line of JSON; half characters of a file would be an error wherever they come to.
-
-    >>> _written({"reason": "caf\udce9"}) == '{"reason": "caf\ufffd"}'
-    True
-    """
-    return well_formed(json.dumps(answer, ensure_ascii=False))
-
-
 def main(arguments: Sequence[str]) -> None:
     """Answer until the input ends."""
     location, tokens, overlap = arguments
@@ -165,7 +156,8 @@ def main(arguments: Sequence[str]) -> None:
     splitter = Splitter(int(tokens), int(overlap), location)
     for line in sys.stdin:
         path, source = json.loads(line)
-        print(_written(_answer(Path(path), source, splitter)), file=answers, flush=True)
+        answer = json.dumps(_answer(Path(path), source, splitter), ensure_ascii=False)
+        print(well_formed(answer), file=answers, flush=True)  # half a character would be an error wherever it comes to
 
 
 if __name__ == "__main__":

@@ -110,9 +110,7 @@ class ExtractiveEngine(Shared):
     def __init__(
         self, encoder: Encoder | None = None, reader: Reader | None = None, writer: Writer | None = None
     ) -> None:
-        self.models = Models(
-            encoder or Encoder(), reader or Reader(precision="auto", memory=20_000), writer or Writer()
-        )
+        self.models = Models(encoder or Encoder(), reader or Reader(precision="auto"), writer or Writer())
 
     def complete(self, request: Request) -> Response:
         """Return the reply to a rendered prompt, with its token usage.
@@ -177,7 +175,7 @@ class ExtractiveEngine(Shared):
         """Make the engine that `dump_state` described."""
         return cls(
             Encoder(state["encoder"]),
-            Reader(state["reader"], precision="auto", memory=20_000),
+            Reader(state["reader"], precision="auto"),
             Writer(state["writer"]),
         )
 

@@ -15,11 +15,12 @@ from polyqa.base.text import well_formed
 from .compact import minilm_path
 from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
-from .running import by_padded_length, keep_freed_memory, own_threads, padded_rows
+from .running import by_padded_length, own_threads, padded_rows
 
 EMBEDDED_ENCODER = "all-MiniLM-L6-v2"
 _MAX_TOKENS = 256
 _BATCH = 64  # texts per forward pass
+_MEMORY = 200_000  # vectors that are kept; of 384 dimensions these are 300 MB
 _LENGTH_STEP = 16
 
 
@@ -32,14 +33,12 @@ class Encoder(SharedModel):
         ``all-MiniLM-L6-v2`` (the default, embedded: no network), a path, or a hub name.
     precision
         ``auto`` takes bfloat16 where the CPU has it (2 to 3 × faster; cosine to float32 ≥ 0.999).
-    memory
-        How many vectors to keep; 200,000 vectors of 384 dimensions are 300 MB.
     """
 
-    def __init__(self, name: str = EMBEDDED_ENCODER, *, precision: Precision = "auto", memory: int = 200_000) -> None:
+    def __init__(self, name: str = EMBEDDED_ENCODER, *, precision: Precision = "auto") -> None:
         self.name = name
         self.precision = precision
-        self._memory: Memory[NDArray[np.float32]] = Memory(memory)
+        self._memory: Memory[NDArray[np.float32]] = Memory(_MEMORY)
 
     @cached_property
     def _forward(self) -> Callable[[list[str]], NDArray[np.float32]]:
@@ -95,7 +94,6 @@ class _MiniLM:
 
         from .bert import Bert, read_config
 
-        keep_freed_memory()
         folder = minilm_path()
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(_MAX_TOKENS)

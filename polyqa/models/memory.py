@@ -125,16 +125,10 @@ class locked_property(cached_property[Result]):
 
 
 class SharedModel(Shared):
-    """A model that a pickle makes again from its constructor's arguments.
-
-    Each of them is an attribute of the same name, but ``memory``, the size of the memory.
-    """
-
-    _memory: Memory[Any]
+    """A model that a pickle makes again from its constructor's arguments, which are attributes of the same names."""
 
     def __getstate__(self) -> dict[str, Any]:
-        names = inspect.signature(type(self)).parameters
-        return {name: self._memory.size if name == "memory" else getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]

@@ -1,9 +1,6 @@
 """The span reader with a null answer: embedded, or any Hugging Face question-answering model."""
 
 import itertools
-import math
-import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +13,7 @@ from polyqa.base.text import well_formed
 from .compact import COMPACT_FILE, encoder_weights, read_compact, reader_path
 from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
-from .running import by_padded_length, keep_freed_memory, own_threads, padded_rows
+from .running import by_padded_length, own_threads, padded_rows
 from .spans import Reading, Window, read_windows
 
 if TYPE_CHECKING:
@@ -25,16 +22,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 EMBEDDED_READER = "polyqa-minilm-reader"
-EXCERPT_SIZE = 1_200
-"""Characters of an excerpt; of English prose that is one window of the reader."""
-EXCERPT_OVERLAP = 300
-"""Characters that neighbouring excerpts share at least, so that an answer stands in one of them whole."""
-MOST_EXCERPTS = 32
-"""Excerpts that are read of one text."""
+LONGEST_CONTEXT = 28_800
+"""Characters of a text that are read."""
 MAX_LENGTH, STRIDE = 384, 128
 """Tokens of a window, and tokens that neighbouring windows share, as in the official scripts."""
 _LENGTH_STEP = 32
-_WORD = re.compile(r"\w+")
+_MEMORY = 20_000  # readings that are kept: verification and extraction ask about the same pairs
 
 
 def reader_name(name: str) -> str:
@@ -74,8 +67,6 @@ class Reader(SharedModel):
         ``float32`` for figures, ``auto`` (bfloat16 where the CPU has it) for speed.
     batch_size
         Windows per forward pass.
-    memory
-        How many readings to keep: verification and extraction ask about the same pairs.
     """
 
     def __init__(
@@ -84,12 +75,11 @@ class Reader(SharedModel):
         *,
         precision: Precision = "float32",
         batch_size: int = 16,
-        memory: int = 50_000,
     ) -> None:
         self.name = reader_name(name)
         self.precision = precision
         self.batch_size = batch_size
-        self._memory: Memory[Reading] = Memory(memory)
+        self._memory: Memory[Reading] = Memory(_MEMORY)
 
     @cached_property
     def network(self) -> "SpanNetwork":
@@ -97,7 +87,6 @@ class Reader(SharedModel):
         with LOADING:
             import torch
 
-            keep_freed_memory()
             location = str(reader_path()) if self.name == EMBEDDED_READER else self.name
             return load_span_network(location, getattr(torch, resolve_precision(self.precision)))
 
@@ -117,7 +106,7 @@ class Reader(SharedModel):
         ----------
         pairs
             Questions with the context each is asked of; contexts longer than a window are read in
-            overlapping windows, and of very long ones only what `excerpts` returns.
+            overlapping windows, of very long ones the first `LONGEST_CONTEXT` characters.
         keep
             How many non-overlapping spans to return per pair.
 
@@ -128,7 +117,7 @@ class Reader(SharedModel):
             null score of 0.
         """
         own_threads()
-        pairs = [(well_formed(question), well_formed(context)) for question, context in pairs]
+        pairs = [(well_formed(question), well_formed(context[:LONGEST_CONTEXT])) for question, context in pairs]
         return self._memory.get(pairs, lambda missing: self._read_fresh(missing, keep), kind=keep)
 
     def count_tokens(self, text: str) -> int:
@@ -140,13 +129,8 @@ class Reader(SharedModel):
         results = [Reading((), 0.0) for _ in pairs]
         if not readable:
             return results
-        parts = [(index, *part) for index in readable for part in excerpts(*pairs[index])]
-        read = self._windows([(pairs[index][0], text) for index, _, text in parts])
-        windows: dict[int, list[Window]] = {index: [] for index in readable}
-        for (index, start, _), of_part in zip(parts, read, strict=True):
-            windows[index] += [window.moved(start) for window in of_part]
-        for index, of_pair in windows.items():
-            results[index] = read_windows(pairs[index][1], of_pair, keep=keep)
+        for index, windows in zip(readable, self._windows([pairs[index] for index in readable]), strict=True):
+            results[index] = read_windows(pairs[index][1], windows, keep=keep)
         return results
 
     def _windows(self, pairs: Sequence[tuple[str, str]]) -> list[list[Window]]:
@@ -172,45 +156,6 @@ class Reader(SharedModel):
                 read[index] = Window(starts[row, real].copy(), ends[row, real].copy(), offsets)
         order = itertools.count()
         return [[read[next(order)] for _ in windows] for windows in cut]
-
-
-def excerpts(question: str, text: str) -> list[tuple[int, str]]:
-    """Return the parts of a text that are read for a question, in order, each with where it begins.
-
-    A text of up to 28,800 characters is read as a whole. Of a longer one the 32 parts of 1,200 characters are read that
-    share most words with the question. A word counts as the logarithm of how rare it is among the parts; of parts
-    that share as much the first are taken.
-
-    >>> excerpts("Who won?", "France won.")
-    [(0, 'France won.')]
-    >>> parts = excerpts("Who won?", "It rained. " * 5000 + "France won. " + "It rained. " * 5000)
-    >>> len(parts), any("France won" in part for _, part in parts)
-    (32, True)
-    """
-    if len(text) <= MOST_EXCERPTS * (EXCERPT_SIZE - EXCERPT_OVERLAP):
-        return [(0, text)]
-    parts = [(start, text[start:end]) for start, end in excerpt_spans(text)]
-    question_words = set(_WORD.findall(question.lower()))
-    shared = [question_words.intersection(_WORD.findall(part.lower())) for _, part in parts]
-    frequency = Counter(word for words in shared for word in words)
-    worth = {word: math.log(len(parts) / times) for word, times in frequency.items()}
-    scores = [sum(worth[word] for word in sorted(words)) for words in shared]
-    best = sorted(range(len(parts)), key=lambda index: -scores[index])[:MOST_EXCERPTS]
-    return [parts[index] for index in sorted(best)]
-
-
-def excerpt_spans(text: str) -> list[tuple[int, int]]:
-    """Return where excerpts begin and end: between words, where there are spaces."""
-    spans: list[tuple[int, int]] = []
-    start, half = 0, EXCERPT_OVERLAP // 2
-    while True:
-        end = start + EXCERPT_SIZE
-        if end >= len(text):
-            return [*spans, (start, len(text))]
-        end = max(text.rfind(" ", end - EXCERPT_OVERLAP, end), end - half)
-        spans.append((start, end))
-        latest = end - EXCERPT_OVERLAP
-        start = max(text.rfind(" ", latest - half, latest) + 1, latest - half)
 
 
 class Windows:

@@ -30,13 +30,6 @@ class Window:
     end_logits: NDArray[np.float32]
     offsets: Sequence[tuple[int, int] | None]
 
-    def moved(self, by: int) -> "Window":
-        """Return the window as one of a text in which its own begins so many characters later."""
-        if not by:
-            return self
-        offsets = [offset and (offset[0] + by, offset[1] + by) for offset in self.offsets]
-        return Window(self.start_logits, self.end_logits, offsets)
-
 
 @dataclass(frozen=True, slots=True)
 class Span:

@@ -128,22 +128,6 @@ class WriterNetwork(nn.Module):
         place[self.vocabulary] = torch.arange(len(self.vocabulary), device=self.vocabulary.device)
         return place
 
-    def likelihood(self, tokens: Tensor, read: "Read") -> Tensor:
-        """Return the logarithm of the probability of each token after the first, shape (batch, length − 1).
-
-        Parameters
-        ----------
-        tokens
-            Questions, from their first token (the classification token) to their end, padded.
-        """
-        words, _ = self.decode(tokens[:, :-1], read)
-        targets = tokens[:, 1:]
-        at = self.places()[targets]
-        written = words.written.gather(-1, at.clamp(min=0).unsqueeze(-1)).squeeze(-1) * (at >= 0)
-        same = targets.unsqueeze(-1) == read.ids.unsqueeze(1)
-        copied = (words.copied * same).sum(-1)
-        return torch.log(written + copied + 1e-7)
-
 
 class Read(NamedTuple):
     """Sources as the decoder sees them."""

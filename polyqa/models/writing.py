@@ -130,13 +130,6 @@ def _source(task: Task, question: _Tokens, title: _Tokens, context: _Tokens, tok
     return Source(*zip(*tokens, strict=True))
 
 
-def as_tokens(questions: Sequence[str], tokenizer: Any) -> list[tuple[int, ...]]:
-    """Turn questions into what the network writes, from the classification token to the end."""
-    start, end = ends(tokenizer)
-    encoded = tokenizer.encode_batch(list(questions), add_special_tokens=False)
-    return [(start, *encoding.ids[: LONGEST_WRITTEN - 2], end) for encoding in encoded]
-
-
 def ends(tokenizer: Any) -> tuple[int, int]:
     """Return the ids of the tokens before and after a written question."""
     return tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")

@@ -4,7 +4,7 @@ import pytest
 
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, FusedRetriever, Retriever
-from polyqa.colbert_index.retriever import MergedRetriever, Ranks, ranked
+from polyqa.colbert_index.retriever import MergedRetriever
 
 
 class Ranking:
@@ -77,41 +77,8 @@ def test_colbert_and_bm25_together(index: ColBERTIndex) -> None:
     assert fused.search("") == []
 
 
-# Rankings hold the passages themselves; copies are made of those that are returned.
-QUERIES = ["When was the bridge opened?", "river", "", "zzz"]
-
-
-class Plain(Retriever):
-    """A retriever of a user's own, which knows of no rankings."""
-
-    def search_many(self, queries: Sequence[str], k: int = 10) -> list[list[Passage]]:
-        """Return one passage for each query."""
-        return [[Passage(pid=query, text=query, score=3.5)] for query in queries]
-
-
-@pytest.mark.parametrize("kind", ["colbert", "bm25", "merged", "shards", "BM25 of shards"])
-def test_a_ranking_holds_the_passages_of_the_index_and_the_scores_of_a_search(
-    kind: str, index: ColBERTIndex, sharded: ColBERTIndex
-) -> None:
-    retrievers: dict[str, Retriever] = {
-        "colbert": index,
-        "bm25": index.bm25,
-        "merged": MergedRetriever([index.bm25]),
-        "shards": sharded,
-        "BM25 of shards": sharded.bm25,
-    }
-    rankings = ranked(retrievers[kind], QUERIES, 7)
-    found = [[passage.with_score(score) for passage, score in ranking] for ranking in rankings]
-    assert found == retrievers[kind].search_many(QUERIES, 7)
-    assert rankings[0]
-    held = {id(passage) for one in (index, sharded) for passage in one.positions}
-    assert {id(passage) for ranking in rankings for passage, _ in ranking} <= held
-    for k in (0, -1):
-        with pytest.raises(ValueError, match=f"k must be at least 1, got {k}"):
-            ranked(retrievers[kind], QUERIES, k)
-
-
-def test_a_retriever_without_rankings_is_searched() -> None:
-    assert not isinstance(Plain(), Ranks)
-    assert ranked(Plain(), ["a", "b"], 3) == [[(Passage(pid=q, text=q, score=3.5), 3.5)] for q in "ab"]
-    assert [one.pid for one in FusedRetriever([Plain()]).search("a")] == ["a"]
+def test_no_passage_is_asked_for(index: ColBERTIndex) -> None:
+    for retriever in (index, index.bm25, MergedRetriever([index.bm25])):
+        for k in (0, -1):
+            with pytest.raises(ValueError, match=f"k must be at least 1, got {k}"):
+                retriever.search_many(["river"], k)

@@ -247,7 +247,7 @@ def of_other_centroids(folder: Path, other: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "message"),
     [
-        (lambda folder, _: shutil.rmtree(folder / "shards/0001"), "incomplete: shards/0001/metadata.json missing"),
+        (lambda folder, _: shutil.rmtree(folder / "shards/0001"), "incomplete: shards/0001/0.codes.pt, "),
         (lambda folder, _: (folder / "shards/0002/0.codes.pt").unlink(), "shards/0002/0.codes.pt missing"),
         (damage, "0.residuals.pt is damaged"),
         (of_another_index, "do not match|does not match|different builds"),

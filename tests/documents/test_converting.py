@@ -18,6 +18,8 @@ from polyqa.documents.converting import convert, decoded
         ("cp1252", "El año pasado la compañía española abrió una oficina en la montaña."),
         ("cp1252", "A informação não está disponível na região, e as condições são boas."),
         ("cp1252", "L'été dernier, la société a ouvert un bureau à l'étranger."),
+        *(("cp1252", text) for text in ("Café offen.", "Größe: 5", "Straße", "5 €", "It’s – so", "Über uns")),
+        *(("cp1251", "Мост через реку."), ("shift_jis", "PDFファイルを開く"), ("utf-16", "大桥")),
         ("cp1250", "Az őszi időjárás hűvös, Győr városa szép és nagy."),
         ("cp1250", "Zażółć gęślą jaźń. W Łodzi mieszkała pani, która lubiła książki."),
         ("cp1250", "Příliš žluťoučký kůň úpěl ďábelské ódy. Město leží na řece."),
@@ -161,6 +163,23 @@ def test_cells_that_are_wide_or_high_stand_in_each_column_and_row(made: Callable
     (table,) = (block for document in convert(path) for block in document.blocks if block.kind == "table")
     assert table.text.split("\n") == ["Zone: North; 2023 Q1: 1; 2023 Q2: 2.", "Zone: North; 2023 Q1: 3; 2023 Q2: 4."]
     assert table.line == (3 if made is csv else None)
+
+
+def test_tables_of_html_in_markdown_have_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(
+        "# Offices\n\nCall us.\n\n<table>\n<tr><th>Office</th><th>Hours</th></tr>\n\n<tr>\n<td rowspan=2>\n\n"
+        "**Oslo** [map](m)\n\n</td><td>8 &lt; 9</td></tr>\n<tr><td>10</td></tr>\n</table>\n\nOr write.\n\n"
+        "```\n<table>\n```\n\nBy hand."
+    )
+    (offices,) = convert(tmp_path / "a.md")
+    assert [(block.text, block.line) for block in offices.blocks] == [
+        ("Offices", 1),
+        ("Call us.", 3),
+        ("Office: Oslo map; Hours: 8 < 9.\nOffice: Oslo map; Hours: 10.", None),
+        ("Or write.", 17),
+        ("<table>", 20),
+        ("By hand.", 23),
+    ]
 
 
 def test_a_value_of_a_workbook_over_two_columns_is_one_of_both(tmp_path: Path) -> None:

@@ -445,6 +445,7 @@ def test_one_file(folder: Path) -> None:
     assert not holds_documents(folder / ("n" * 300))
     with pytest.raises(PolyqaError, match=r"picture.png has no format that is read: CSV, "):
         list(Documents(folder / "picture.png"))
+    assert holds_documents(folder / "minutes.doc")
 
 
 def bomb(path: Path) -> None:
@@ -468,6 +469,7 @@ BROKEN: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty.md": (lambda path: path.touch(), "is empty"),
     "locked.pdf": (lambda path: pdf(path, BOOK, "secret"), "is protected by a password"),
     "locked.docx": (lambda path: path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99)), "password"),
+    "old.doc": (lambda path: path.write_bytes(bytes(99)), "has a format that is not read: save it as DOCX"),
     "noise.docx": (lambda path: path.write_bytes(os.urandom(999)), "is damaged"),
     "bytes.txt": (lambda path: path.write_bytes(bytes(99)), "holds binary data, not text"),
     "one-line.txt": (sparse, "has 1,024 MB; at most 256 MB are read"),
@@ -515,8 +517,9 @@ def test_a_file_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     converter = worker.Worker(Splitter())
     assert converter.passages(tmp_path / "a.md", "a.md") == "took more than 0.01 seconds"
     monkeypatch.setattr(worker, "MOST_SECONDS", 60)
-    (tmp_path / "b.md").write_text("Short.")
-    assert [passage.text for passage in converter.passages(tmp_path / "b.md", "b.md")] == ["Short."]  # in a new process
+    (tmp_path / "b.json").write_text('[{"name": "caf\\udce9"}]')  # half a character, which no process can tell another
+    told = converter.passages(tmp_path / "b.json", "b.json")  # in a new process
+    assert [passage.text for passage in told] == ["name: caf."]
     converter.close()
 
 

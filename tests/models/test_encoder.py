@@ -109,7 +109,7 @@ def test_the_embedded_encoder_is_that_of_sentence_transformers() -> None:
 
 
 def test_a_pickle_holds_no_weights() -> None:
-    encoder = Encoder(precision="float32", memory=7)
+    encoder = Encoder(precision="float32")
     vectors = encoder.encode(TEXTS)
     pickled = pickle.dumps(encoder)
     assert len(pickled) < 1000

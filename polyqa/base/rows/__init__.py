@@ -4,31 +4,9 @@ What a row means is told elsewhere: `polyqa.colbert_index.corpus` makes passages
 makes questions of them.
 """
 
+# ruff: noqa: F401
 from .files import SUFFIXES, exists, format_of, is_saved, located, one_split, read_rows
 from .memory import by_row, rows_in_memory
 from .record import NoSplitError, Record, Shape, as_id, excerpt, folded, listed, problem
 from .tables import cells_of
 from .text import read_lines, read_text
-
-__all__ = [
-    "SUFFIXES",
-    "NoSplitError",
-    "Record",
-    "Shape",
-    "as_id",
-    "by_row",
-    "cells_of",
-    "excerpt",
-    "exists",
-    "folded",
-    "format_of",
-    "is_saved",
-    "listed",
-    "located",
-    "one_split",
-    "problem",
-    "read_lines",
-    "read_rows",
-    "read_text",
-    "rows_in_memory",
-]
