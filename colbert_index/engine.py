@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from polyqa.models.loading import resolve_precision
-from polyqa.models.running import by_padded_length, own_threads
+from polyqa.models.running import by_padded_length, keep_freed_memory, own_threads
 
 from .multi_vector import MultiVectorModel, dimensions, is_multi_vector
 from .settings import IndexSettings
@@ -102,6 +102,7 @@ def load_checkpoint(checkpoint: Path | str, settings: IndexSettings) -> Any:
     if is_multi_vector(Path(checkpoint)):
         return MultiVectorModel(Path(checkpoint), settings)
     own_threads()
+    keep_freed_memory()
     prepare_colbert()
     with quiet():
         from colbert.modeling.checkpoint import Checkpoint

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
 from polyqa.models.loading import resolve_precision
-from polyqa.models.running import own_threads
+from polyqa.models.running import keep_freed_memory, own_threads
 
 from .settings import IndexSettings
 
@@ -96,6 +96,7 @@ class MultiVectorModel:
         from .engine import quiet
 
         own_threads()
+        keep_freed_memory()
         with quiet():
             from sentence_transformers import MultiVectorEncoder
 

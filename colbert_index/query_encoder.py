@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.models.loading import resolve_precision
+from polyqa.models.running import keep_freed_memory
 
 from .settings import IndexSettings
 
@@ -29,6 +30,7 @@ _SETTINGS = "artifact.metadata"  # colbert-ai's name for a checkpoint's own
 
 def load_query_encoder(checkpoint: Path | str, settings: IndexSettings) -> Encode:
     """Load what encodes queries with the ColBERT checkpoint in a folder."""
+    keep_freed_memory()
     return _direct(Path(checkpoint), settings) or _with_its_library(checkpoint, settings)
 
 

@@ -15,7 +15,7 @@ from polyqa.base.text import well_formed
 from .compact import minilm_path
 from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
-from .running import by_padded_length, own_threads, padded_rows
+from .running import by_padded_length, keep_freed_memory, own_threads, padded_rows
 
 EMBEDDED_ENCODER = "all-MiniLM-L6-v2"
 _MAX_TOKENS = 256
@@ -94,6 +94,7 @@ class _MiniLM:
 
         from .bert import Bert, read_config
 
+        keep_freed_memory()
         folder = minilm_path()
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(_MAX_TOKENS)

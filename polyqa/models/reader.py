@@ -13,7 +13,7 @@ from polyqa.base.text import well_formed
 from .compact import COMPACT_FILE, encoder_weights, read_compact, reader_path
 from .loading import LOADING, Precision, resolve_precision, without_progress_bars
 from .memory import Memory, SharedModel
-from .running import by_padded_length, own_threads, padded_rows
+from .running import by_padded_length, keep_freed_memory, own_threads, padded_rows
 from .spans import Reading, Window, read_windows
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class Reader(SharedModel):
         with LOADING:
             import torch
 
+            keep_freed_memory()
             location = str(reader_path()) if self.name == EMBEDDED_READER else self.name
             return load_span_network(location, getattr(torch, resolve_precision(self.precision)))
 

@@ -1,4 +1,5 @@
 import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index
 from polyqa.models import Encoder, Reader, Task, Writer, running
-from polyqa.models.running import by_padded_length
+from polyqa.models.running import MALLOC_VARIABLES, by_padded_length
 
 
 @given(st.lists(st.integers(1, 50)), st.integers(1, 7), st.integers(1, 20))
@@ -127,3 +128,75 @@ def test_without_threads_a_fork_goes_on(encoder: Encoder, monkeypatch: pytest.Mo
     assert encoder.encode(["dams"]).shape[0] == 1
     monkeypatch.setenv("TOKENIZERS_PARALLELISM", "true")
     assert encoder.encode(["weirs"]).shape[0] == 1, "it uses models itself now"
+
+
+def number_told(program: str, environment: dict[str, str]) -> int:
+    """Run a program where nothing but this says how memory is kept; return the number that it prints."""
+    others = {name: said for name, said in os.environ.items() if name not in MALLOC_VARIABLES}
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, env=others | environment, capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+# Memory that was freed is taken again without the system, unless the environment says otherwise.
+PROGRAM = """
+import ctypes, resource
+import torch
+from polyqa.models.running import keep_freed_memory
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: a huge page would be one fault for 512 pages
+keep_freed_memory()
+def batch():
+    kept = [torch.ones(12 << 18) for _ in range(4)]  # 12 MB each
+for _ in range(3):
+    batch()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(5):
+    batch()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library keeps memory its own way")
+@pytest.mark.parametrize(
+    ("environment", "kept"),
+    [({}, True), ({"MALLOC_TRIM_THRESHOLD_": "1000"}, False), ({"MALLOC_MMAP_THRESHOLD_": "1000000"}, False)],
+)
+def test_a_batch_takes_the_memory_of_the_one_before(environment: dict[str, str], kept: bool) -> None:
+    # What glibc does by itself is no row: it depends on what lies above an array on the heap.
+    told = number_told(PROGRAM, environment)
+    pages = 5 * 4 * 12 * 256  # of 4 kB
+    assert (told < pages / 10) is kept, told
+
+
+THREADS = """
+import ctypes, tempfile, threading
+from polyqa.models.running import keep_freed_memory
+
+keep_freed_memory()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.fdopen.restype = ctypes.c_void_p
+ready = threading.Barrier(17)
+
+
+def allocate():
+    libc.malloc(100_000)
+    ready.wait()
+
+
+threads = [threading.Thread(target=allocate) for _ in range(16)]
+for thread in threads:
+    thread.start()
+ready.wait()
+with tempfile.TemporaryFile() as file:
+    stream = libc.fdopen(file.fileno(), b"w")
+    libc.malloc_info(0, ctypes.c_void_p(stream))
+    libc.fflush(ctypes.c_void_p(stream))
+    file.seek(0)
+    print(file.read().count(b"<heap "))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="counts the heaps of glibc")
+def test_what_many_threads_have_freed_is_kept_in_two_heaps() -> None:
+    assert number_told(THREADS, {}) == 2
