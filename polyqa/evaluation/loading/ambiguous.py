@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Document, Question, Reading
 
-from .fields import IDS, QUESTIONS, Aliases, Answers, Id, Part, QuestionRecord, Text, answers, distinct
+from .fields import IDS, QUESTIONS, READING, Aliases, Answers, Id, Part, QuestionRecord, Text, answers, distinct
 
 
 class _LongAnswer(Part):
@@ -147,9 +147,6 @@ class AmbigNQRecord(QuestionRecord):
         return Question(id=id, question=self.question, readings=readings, other_annotations=tuple(annotated))
 
 
-_READING = ("edited_question", "reading")
-
-
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
 
@@ -165,13 +162,13 @@ class SituatedQARecord(QuestionRecord):
     title = "questions with a reading a row"
 
     id: Id = Field(validation_alias=AliasChoices(*IDS, *QUESTIONS))
-    edited_question: Text | Literal[""] = Field(validation_alias=AliasChoices(*_READING, *QUESTIONS))
+    edited_question: Text | Literal[""] = Field(validation_alias=AliasChoices(*READING, *QUESTIONS))
     answer: Answers
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
         """Return whether a row has a reading."""
-        return not row.keys().isdisjoint(_READING)
+        return not row.keys().isdisjoint(READING)
 
     def to_question(self, id: str) -> Question:
         """Return the record as a question of one reading; answers that repeat are dropped."""

@@ -1,11 +1,9 @@
-from pathlib import Path
 from typing import Any
 
 import pytest
 from memory_records import questions_from_records
 from refusals import told
 
-from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.gold import Question, Reading
 
 ASKED = "how long is the ferry"
@@ -65,16 +63,3 @@ def test_one_id_with_two_questions_is_an_error() -> None:
 @pytest.mark.parametrize("id", ["", True, ["4"]])
 def test_an_id_that_is_none_is_told(id: Any) -> None:
     assert "no situatedqa record: id: " in told(questions_from_records, [{**there("oslo", "1 hour"), "id": id}])
-
-
-def test_a_table_of_ones_own_has_a_reading_a_row(tmp_path: Path) -> None:
-    table = tmp_path / "ours.csv"
-    table.write_text(
-        "question,reading,answer\nWho led it?,Who led it in 2000?,Jackson\nWho led it?,Who led it in 1987?,Riley\n"
-        'When was it built?,,"[""1932"", ""in 1932""]"\n'
-    )
-    first, second = Reading("Who led it in 2000?", ("Jackson",)), Reading("Who led it in 1987?", ("Riley",))
-    assert load_questions(table) == [
-        Question("Who led it?", "Who led it?", (first, second)),
-        Question("When was it built?", "When was it built?", (Reading("When was it built?", ("1932", "in 1932")),)),
-    ]
