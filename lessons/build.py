@@ -19,6 +19,7 @@ from typing import Any
 import jupytext
 import nbformat
 from nbclient import NotebookClient
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
 HOME = Path(__file__).resolve().parent
 LM = "POLYQA_LESSON_LM"
@@ -81,21 +82,10 @@ def run(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict({})
         if cell.cell_type == "code":
-            cell.outputs = [_without_changes(output, cell.source) for output in _together(cell.outputs)]
+            shown = [output for output in cell.outputs if _WIDGET not in output.get("data", {})]  # no progress bars
+            cell.outputs = [_without_changes(output, cell.source) for output in shown]
+    CoalesceStreamsPreprocessor().preprocess(notebook, {})
     return notebook
-
-
-def _together(outputs: list[Any]) -> list[Any]:
-    """Return outputs without progress bars, with adjacent texts of one stream merged."""
-    merged: list[Any] = []
-    for output in outputs:
-        if _WIDGET in output.get("data", {}):
-            continue
-        if merged and output.output_type == merged[-1].output_type == "stream" and output.name == merged[-1].name:
-            merged[-1].text += output.text
-        else:
-            merged.append(output)
-    return merged
 
 
 def _without_changes(output: Any, source: str) -> Any:

@@ -68,7 +68,7 @@ def judge_readings(
 
     pairs = [(claim, passage) for claim, sources in zip(claims, cited, strict=True) for passage in sources]
     pairs += [(claim, passage) for claim in gold_claims for passage in everything.values()]
-    verdicts = iter(judge.supported(pairs))
+    verdicts = iter([verdict for _, verdict in zip(pairs, judge.supported(pairs), strict=True)])
     grounded = tuple(map(any, [[next(verdicts) for _ in sources] for sources in cited]))
     answered = [{key for key in everything if next(verdicts)} for _ in gold_claims]
     groundable = tuple(not retrieved.isdisjoint(keys) for keys in answered)
@@ -76,12 +76,13 @@ def judge_readings(
     if any(matched) and not all(groundable):
         backed = [claim for claim, good in zip(gold_claims, groundable, strict=True) if good]
         repeated = tuple(judge.covered(question.question, backed, claims)) if backed else (False,) * len(claims)
+    keeps = judge.distinct(question.question, claims) if claims else []
     return Judgement(
         grounded=grounded,
         matched=matched,
         found=tuple(judge.covered(question.question, claims, gold_claims)) if claims else (False,) * len(gold_claims),
         groundable=groundable,
         supported=tuple(not keys.isdisjoint(cited_keys) for keys in answered),
-        distinct=sum(judge.distinct(question.question, claims)) if claims else 0,
+        distinct=sum(bool(keep) for _, keep in zip(claims, keeps, strict=True)),
         repeated=repeated,
     )

@@ -1,11 +1,9 @@
-"""The lessons: notebooks that come with polyqa, found, copied and shown as text. That needs nothing of Jupyter."""
+"""The lessons: notebooks that come with polyqa, found and copied. That needs nothing of Jupyter."""
 
 import json
 import sysconfig
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import write_atomically
@@ -37,11 +35,6 @@ class Lesson:
         write_atomically(copy, shipped)
         return copy, True
 
-    def markdown(self, *, pictures: bool = False) -> str:
-        """Return the lesson as Markdown: texts, cells, and what these printed; with pictures and tables as HTML."""
-        cells = json.loads(self.path.read_text(encoding="utf-8"))["cells"]
-        return "\n\n".join(part for cell in cells for part in _cell(cell, pictures)) + "\n"
-
 
 def lessons_home() -> Path:
     """Return the folder of the lessons: the checkout's, else where the wheel has put them."""
@@ -64,31 +57,3 @@ def lesson(number: int) -> Lesson:
     if number not in by_number:
         raise PolyqaError(f"There is no lesson {number}; there are {', '.join(map(str, by_number))}.")
     return by_number[number]
-
-
-def _cell(cell: Mapping[str, Any], pictures: bool) -> Iterator[str]:
-    source = "".join(cell["source"])
-    if cell["cell_type"] == "markdown":
-        yield source
-        return
-    yield _fenced(source, "python")
-    for output in cell["outputs"]:
-        yield _output(output, pictures)
-
-
-def _output(output: Mapping[str, Any], pictures: bool) -> str:
-    data = output.get("data", {})
-    if pictures and "text/html" in data:
-        return "".join(data["text/html"]).strip()
-    if pictures and "image/png" in data:
-        return f"![What the cell above drew](data:image/png;base64,{''.join(data['image/png']).strip()})"
-    if "image/png" in data:
-        return "*(a picture, which the notebook shows)*"
-    return _fenced("".join(output.get("text", data.get("text/plain", ""))), "text")
-
-
-def _fenced(text: str, language: str) -> str:
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    return f"{fence}{language}\n{text.rstrip()}\n{fence}"

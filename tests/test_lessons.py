@@ -16,7 +16,7 @@ import pytest
 from mypy.api import run as mypy_run
 
 import polyqa
-from polyqa.lesson_files import Lesson, lesson, lessons, lessons_home
+from polyqa.lesson_files import lesson, lessons, lessons_home
 
 HOME = Path(polyqa.__file__).resolve().parents[1] / "lessons"
 SCRIPTS = sorted(HOME.glob("[0-9][0-9]-*.py"))
@@ -431,23 +431,6 @@ def test_a_copy_is_made_once_and_never_written_over(tmp_path: Path) -> None:
     assert copy.read_text() == "mine"
     with pytest.raises(polyqa.PolyqaError, match="no folder"):
         first.copy_to(tmp_path / "nowhere")
-
-
-def test_as_markdown_a_lesson_has_pictures_only_where_they_can_be_seen() -> None:
-    first = lesson(1)
-    plain, pictures = first.markdown(), first.markdown(pictures=True)
-    assert "data:image/png;base64," in pictures
-    assert '<div class="polyqa">' in pictures
-    assert "base64" not in plain
-    assert "<div" not in plain
-    assert "(a picture, which the notebook shows)" in plain
-
-
-def test_a_fence_in_a_cell_does_not_end_the_cell(tmp_path: Path) -> None:
-    cell = {"cell_type": "code", "source": ["print('```')"], "outputs": [{"output_type": "stream", "text": "```"}]}
-    path = tmp_path / "01-x.ipynb"
-    path.write_text(json.dumps({"cells": [cell]}))
-    assert Lesson(1, "x", 5, "y", path).markdown() == "````python\nprint('```')\n````\n\n````text\n```\n````\n"
 
 
 def test_the_installed_folder_is_the_one_at_the_top() -> None:

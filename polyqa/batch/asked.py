@@ -42,8 +42,8 @@ def read_asked(given: Given) -> list[Asked]:
     Returns
     -------
     list of Asked
-        At least one. Where there is no id it is the number of the question, from 1. Records of one question, as
-        SituatedQA has them, are one.
+        At least one. Where there is no id it is the number of the question, from 1. Rows of one question, each
+        with a reading, are one, and without ids are known by it.
 
     Raises
     ------
@@ -83,4 +83,5 @@ def _asked(record: Record, number: int) -> Asked:
     if isinstance(record.value, str):
         return Asked(record.key or str(number), record.value.strip())
     checked = check(record, AskedRecord, "question")
-    return Asked(checked.id or str(number), checked.question)
+    number_or_question = str(number) if checked.reading is None else checked.question
+    return Asked(checked.id or number_or_question, checked.question)

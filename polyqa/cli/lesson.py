@@ -1,4 +1,4 @@
-"""`polyqa lesson`: notebooks that teach what polyqa does, opened in Jupyter Lab or shown as text."""
+"""`polyqa lesson`: notebooks that teach what polyqa does, opened in Jupyter Lab."""
 
 import subprocess
 import sys
@@ -21,7 +21,6 @@ def lesson_command(
         int | None, typer.Argument(help="Number of the lesson; without one the lessons are listed.")
     ] = None,
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="The folder for your copy.")] = Path(),
-    as_text: Annotated[bool, typer.Option("--print", help="Print the lesson as text; copy and open nothing.")] = False,
 ) -> None:
     """List the lessons, or copy one into this folder and open it in Jupyter Lab."""
     from polyqa.lesson_files import lesson, lessons
@@ -29,11 +28,7 @@ def lesson_command(
     if number is None:
         _list(lessons())
         return
-    chosen_lesson = lesson(number)
-    if as_text:
-        _show(chosen_lesson)
-        return
-    copy, as_shipped = chosen_lesson.copy_to(out)
+    copy, as_shipped = lesson(number).copy_to(out)
     if not as_shipped:
         say(f"{copy} is there already and is left as it is; --out FOLDER makes a new copy.", err=True)
     line = missing("jupyterlab", extra="lessons", for_="Opening it here")
@@ -52,14 +47,4 @@ def _list(lessons: "list[Lesson]") -> None:
     listed.padding = (0, 2, 1, 0)
     out = console()
     out.print(listed)
-    out.print("[dim]polyqa lesson NUMBER opens one; --print shows it here")
-
-
-def _show(lesson: "Lesson") -> None:
-    text = lesson.markdown()
-    if not sys.stdout.isatty():
-        say(text.rstrip())
-        return
-    from rich.markdown import Markdown
-
-    console().print(Markdown(text))
+    out.print("[dim]polyqa lesson NUMBER copies one into this folder and opens it")

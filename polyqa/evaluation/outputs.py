@@ -103,8 +103,8 @@ def _output(record: Row) -> tuple[str, Output | None]:
 
 
 def _answer(value: Any) -> Output:
-    if isinstance(value, str):
-        return Output(value)
+    if isinstance(value, str | int | float):  # of a column of figures
+        return Output(as_id(value))
     if isinstance(value, list):
         # KILT has an object for each answer.
         answers = [

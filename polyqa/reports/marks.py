@@ -1,7 +1,7 @@
 """Marks in an answer that name passages, and where a short answer stands in a passage."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from polyqa.metrics.text import SIGNS, UNSPACED, sentence_at, several, without_marks
 
@@ -9,8 +9,6 @@ _MARK = re.compile(r"\[\d{1,4}(?:, ?\d{1,4})*\]")
 _NUMBER = re.compile(r"\d+")
 # A word of `without_marks`, which puts spaces around characters of scripts that have none between words.
 _WORD = re.compile(rf"{UNSPACED}|(?:(?!{UNSPACED})(?:[\w{SIGNS}]|(?<=\d)[.,](?=\d)))+")
-_MOST = 1_500
-_BEFORE = 300
 
 
 def pieces(answer: str, passages: int) -> Iterator[str | tuple[int, ...]]:
@@ -75,10 +73,16 @@ def sentence_of(text: str, answer: str) -> str:
     return " ".join(sentence_at(text, spans[0][0]).text.split()) if spans else ""
 
 
-def excerpt(text: str, spans: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """Return start and end of the part of a long text that is shown: 1,500 characters around the first place."""
-    if len(text) <= _MOST:
-        return 0, len(text)
-    first = min(spans, default=(0, 0))
-    start = min(max(0, first[0] - _BEFORE), len(text) - _MOST)
-    return start, start + _MOST
+def parts(text: str, answers: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
+    """Yield a text in parts, each with which of the answers stand there, by their places in the list.
+
+    >>> [*parts("It opened in 1953.", ["1997", "1953"])]
+    [('It opened in ', []), ('1953', [1]), ('.', [])]
+    """
+    spans = [places(text, answer) for answer in answers]
+    at = 0
+    for start, end in places(text, *answers):
+        yield text[at:start], []
+        yield text[start:end], [of for of, own in enumerate(spans) if any(s < end and start < e for s, e in own)]
+        at = end
+    yield text[at:], []

@@ -98,24 +98,6 @@ class _Question:
         """Return whether a sign parts a word from the one before it."""
         return at > 0 and bool(_PARTS.search(self.text, self.spans[at - 1][1], self.spans[at][0]))
 
-    def beside(self, name: tuple[str, ...], frame: frozenset[str]) -> bool:
-        """Return whether something that is not in the frame stands beside a name, articles and signs not counted."""
-        for at in range(len(self.words) - len(name) + 1):
-            if tuple(self.words[at : at + len(name)]) == name:
-                before = [word for word in self.words[:at] if word not in ("a", "an", "the")]
-                after = self.words[at + len(name) :]
-                return any(word not in frame for word in (*before[-1:], *after[:1]))
-        return False
-
-    def names(self) -> list[tuple[int, int]]:
-        """Return the runs of words with capitals, the first word of the question not counted."""
-        runs: list[tuple[int, int]] = []
-        for at in range(1, len(self.words)):
-            if self._capital(at):
-                joins = runs and runs[-1][1] == at and not self._parted(at)
-                runs = [*runs[:-1], (runs[-1][0], at + 1)] if joins else [*runs, (at, at + 1)]
-        return runs
-
 
 def titles_of(result: "Result") -> list[str]:
     """Return the `titles` of a result's readings, with the titles of the passages that they cite."""
@@ -181,8 +163,10 @@ def _title_of_source(title: str, asked: frozenset[str], titles: Sequence[str]) -
 def opening(question: str, readings: Sequence[str]) -> str:
     """Return the sentence before the readings; empty for a single one that says what was asked.
 
+    It names no word: whether a name, an event or a time is ambiguous does not show in how the readings are worded.
+
     >>> opening("Who is Keller?", ["Who is Jonas Keller?", "Who is Monika Keller?"])
-    '“Keller” can mean two things.'
+    'This can mean two things.'
     >>> opening("Who leads it?", ["Who leads the team?"])
     'Read as “Who leads the team?”'
     """
@@ -191,7 +175,7 @@ def opening(question: str, readings: Sequence[str]) -> str:
     if len(readings) == 1:
         return "" if _Question(readings[0]).words == _Question(question).words else f"Read as “{readings[0]}”"
     number = COUNTS[len(readings)] if len(readings) < len(COUNTS) else f"{len(readings):,}"
-    return f"{_subject(question, readings) or 'This'} can mean {number} things."
+    return f"This can mean {number} things."
 
 
 def sure(share: float) -> str:
@@ -219,15 +203,3 @@ def _shared(questions: Sequence[_Question]) -> frozenset[str]:
 
 def _tell_apart(titled: Sequence[str]) -> bool:
     return all(titled) and len(set(titled)) == len(titled)
-
-
-def _subject(question: str, readings: Sequence[str]) -> str:
-    """Return the name of the question that every reading says more about, quoted; empty if it is not one name."""
-    asked, each = _Question(question), [_Question(one) for one in readings]
-    frame = _shared(each) | frozenset(asked.words)
-    for names in (asked.joined(asked.names()), asked.names()):  # "Pride and Prejudice" before "Prejudice"
-        named = [run for run in names if all(one.beside(tuple(asked.words[slice(*run)]), frame) for one in each)]
-        if len(named) == 1:
-            start, end = named[0]
-            return f"“{asked.text[asked.spans[start][0] : asked.spans[end - 1][1]]}”"
-    return ""

@@ -15,7 +15,7 @@ from polyqa.base.values import Passage, Sources
 from polyqa.extractive import MODEL_NAME
 from polyqa.programs.tree import ClarificationNode
 
-from .marks import cited, excerpt, pieces, places
+from .marks import cited, parts, pieces
 
 if TYPE_CHECKING:
     from polyqa.asking import Result
@@ -74,24 +74,13 @@ def cited_numbers(result: "Result") -> set[int]:
     return from_marks | {numbers[pid] for pid in pids if pid in numbers}
 
 
-def _evidence(result: "Result") -> Iterator[tuple[int, Passage, list[tuple[str, bool]], list[tuple[str, bool]]]]:
-    """Yield each passage with its number, and its title and text in parts of which some are answers."""
+def _evidence(
+    result: "Result",
+) -> Iterator[tuple[int, Passage, list[tuple[str, list[int]]], list[tuple[str, list[int]]]]]:
+    """Yield each passage with its number, and its title and text in `parts`."""
     for number, passage in enumerate(result.passages, 1):
         answers = [reading.answer for reading in result.interpretations if reading.pid == passage.pid]
-        yield number, passage, _marked(passage.title, answers), _marked(passage.text, answers)
-
-
-def _marked(text: str, answers: Sequence[str]) -> list[tuple[str, bool]]:
-    """Return a text, or the part of a long one that matters, in parts, and whether each is an answer."""
-    spans = places(text, *answers)
-    start, end = excerpt(text, spans)
-    parts = [("… ", False)] if start else []
-    at = start
-    for first, last in spans:
-        if start <= first and last <= end:
-            parts += [(text[at:first], False), (text[first:last], True)]
-            at = last
-    return [*parts, (text[at:end], False), *([(" …", False)] if end < len(text) else [])]
+        yield number, passage, list(parts(passage.title, answers)), list(parts(passage.text, answers))
 
 
 def _markdown_answer(answer: str, passages: int) -> Markup:

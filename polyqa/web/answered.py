@@ -6,7 +6,7 @@ from typing import Any
 
 from polyqa.asking import Result
 from polyqa.lm.recorder import Call
-from polyqa.reports.marks import pieces, places
+from polyqa.reports.marks import parts, pieces
 from polyqa.reports.readings import opening, sure, titles_of
 from polyqa.reports.result import cautions, cited_numbers
 from polyqa.reports.why import stages
@@ -67,12 +67,11 @@ def _evidence(result: Result) -> Iterator[dict[str, Any]]:
 
 def _parts(text: str, answers: Mapping[int, str]) -> list[dict[str, Any]]:
     """Return a text in parts: those that are answers are marked, with the numbers of the readings they answer."""
-    by_reading = {number: places(text, answer) for number, answer in answers.items()}
-    parts: list[dict[str, Any]] = []
-    at = 0
-    for start, end in places(text, *answers.values()):
-        marked = [number for number, spans in by_reading.items() if any(s < end and start < e for s, e in spans)]
-        parts += [{"text": text[at:start], "mark": False}, {"text": text[start:end], "mark": True, "readings": marked}]
-        at = end
-    parts.append({"text": text[at:], "mark": False})
-    return [part for part in parts if part["text"]]
+    numbers = list(answers)
+    return [
+        {"text": part, "mark": True, "readings": [numbers[at] for at in marked]}
+        if marked
+        else {"text": part, "mark": False}
+        for part, marked in parts(text, [*answers.values()])
+        if part
+    ]

@@ -122,6 +122,15 @@ def test_claims_carry_the_answers_and_all_pairs_are_asked_about_at_once() -> Non
     assert sorted(judge.calls) == ["covered", "covered", "distinct", "supported"]
 
 
+@pytest.mark.parametrize("method", ["supported", "distinct"])
+@pytest.mark.parametrize("decisions", [[True], [True] * 99])
+def test_a_judge_with_too_few_or_too_many_decisions_is_refused(method: str, decisions: list[bool]) -> None:
+    judge = TableJudge()
+    setattr(judge, method, lambda *_: decisions)
+    with pytest.raises(ValueError, match=r"zip\(\) argument 2"):
+        judge_readings(GOLD, [reading("Who first?", "a"), reading("Who last?", "b")], TEXTS, judge)
+
+
 def test_without_passages_nothing_is_grounded() -> None:
     result = judge_readings(GOLD, [reading("Who first?"), reading("Who last?", "a")], [], TableJudge())
     assert result.grounded == (False, False)

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Document, Question, Reading
 
-from .fields import IDS, Aliases, Answers, Id, Part, QuestionRecord, Text, answers, distinct
+from .fields import IDS, QUESTIONS, READING, Aliases, Answers, Id, Part, QuestionRecord, Text, answers, distinct
 
 
 class _LongAnswer(Part):
@@ -152,18 +152,28 @@ def _folded(text: str) -> str:
 
 
 class SituatedQARecord(QuestionRecord):
-    """SituatedQA (Zhang and Choi, 2021): ``edited_question`` names one place or date, ``answer`` holds there."""
+    """SituatedQA (Zhang and Choi, 2021), and tables of one's own: each row has a reading of a question, and its answer.
+
+    Rows with one id, or without ids with one question, are one question. A row whose ``reading`` (``edited_question``)
+    is empty answers the question as it was asked.
+    """
 
     name = "situatedqa"
-    title = "SituatedQA"
+    title = "questions with a reading a row"
 
-    id: Id = Field(validation_alias=AliasChoices(*IDS))  # records of one question are told by it
-    edited_question: Text
-    answer: Aliases
+    id: Id = Field(validation_alias=AliasChoices(*IDS, *QUESTIONS))
+    edited_question: Text | Literal[""] = Field(validation_alias=AliasChoices(*READING, *QUESTIONS))
+    answer: Answers
+
+    @classmethod
+    def fits(cls, row: Mapping[str, Any]) -> bool:
+        """Return whether a row has a reading."""
+        return not row.keys().isdisjoint(READING)
 
     def to_question(self, id: str) -> Question:
         """Return the record as a question of one reading; answers that repeat are dropped."""
-        return Question(id=id, question=self.question, readings=(Reading(self.edited_question, distinct(self.answer)),))
+        reading = Reading(self.edited_question or self.question, distinct(self.answer))
+        return Question(id=id, question=self.question, readings=(reading,))
 
     @staticmethod
     def joined(earlier: Question, later: Question) -> Question:

@@ -15,6 +15,8 @@ from polyqa.metrics.gold import Question
 
 IDS = ("id", "_id", "sample_id", "question_id", "questionid", "qid", "query_id", "query-id", "example_id")
 QUESTIONS = ("question", "ambiguous_question", "utterance", "query", "question_text", "input")
+READING = ("edited_question", "reading")
+"""Of tables with a reading a row: without ids, the rows of a question are known by it."""
 
 
 def _readable(text: str) -> str:
@@ -106,6 +108,7 @@ class AskedRecord(QuestionRecord):
     """A question of any format, or one of BEIR, without its answers; it may be blank, and gets no answer then."""
 
     question: str = Field(validation_alias=AliasChoices(*QUESTIONS, "text"))
+    reading: Any = Field(None, validation_alias=AliasChoices(*READING))
 
     @model_validator(mode="before")
     @classmethod

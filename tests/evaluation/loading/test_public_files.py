@@ -90,6 +90,16 @@ PUBLIC: dict[str, tuple[str, str, str, list[tuple[str, str, list[tuple[str, ...]
         "read as questions with an answer: 2 questions, 1.0 aliases each",
         [("1", "Who, then?", [("Rowan",)]), ("2", "When?", [("1432",)])],
     ),
+    "a table with a reading a row": (
+        "readings.csv",
+        "question,reading,answer\nWho led it?,Who led it in 2000?,Jackson\nWho led it?,Who led it in 1987?,Riley\n"
+        'When was it built?,,"[""1932"", ""in 1932""]"\n',
+        "read as questions with a reading a row: 2 questions, 1.5 readings each",
+        [
+            ("Who led it?", "Who led it?", [("Jackson",), ("Riley",)]),
+            ("When was it built?", "When was it built?", [("1932", "in 1932")]),
+        ],
+    ),
     "to_json() of pandas": (
         "frame.json",
         '{"question": {"0": "Who?"}, "answer": {"0": "Rowan"}}',

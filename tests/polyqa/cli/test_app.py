@@ -27,7 +27,7 @@ def test_ask_prints_readings_with_evidence_then_the_text_then_what_it_took(print
     out = printed("ask", "When did Titanic come out?")
     readings, rest = out.split("The answer depends", 1)
     text, took = rest.split("Passages", 1)
-    assert readings.strip().startswith("“Titanic” can mean ")
+    assert readings.strip().startswith("This can mean ")
     assert re.search(r"\d  musical: 23 April 1997 · right about \w[\w ]+\n +“[^”]*23 April 1997[^”]*” \[\d\]", out)
     assert "1997 film: " in readings
     assert "[2]" in text, "a sentence of the answer names its source"

@@ -1,4 +1,4 @@
-"""`polyqa lesson`: the list, a copy that is opened, a lesson as text."""
+"""`polyqa lesson`: the list, a copy that is opened."""
 
 import errno
 import subprocess
@@ -12,10 +12,9 @@ from command_line import Printed, Refused
 from polyqa.lesson_files import lesson, lessons
 
 
-def test_the_command_lists_the_lessons_and_shows_one_as_text(printed: Printed) -> None:
+def test_the_command_lists_the_lessons(printed: Printed) -> None:
     out = printed("lesson")
     assert all(one.title in out for one in lessons())
-    assert printed("lesson", "1", "--print").rstrip() == lesson(1).markdown().rstrip()
 
 
 @pytest.mark.parametrize("installed", [True, False])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyqa.metrics.text import holds, several, without_marks
-from polyqa.reports.marks import excerpt, places
+from polyqa.reports.marks import places
 
 TEXTS = st.text(alphabet=st.sampled_from("abAB12 .,;-–’'()_İßΣé\n"), max_size=40) | st.text(max_size=40)
 
@@ -37,12 +37,3 @@ def test_places_are_apart_in_order_and_within_the_text(text: str, answers: list[
 def test_an_answer_of_any_script_has_its_place(text: str, answer: str) -> None:
     ((start, end),) = places(text, answer)
     assert text[start:end] == answer
-
-
-def test_an_excerpt_holds_the_first_place() -> None:
-    text = "x" * 10_000
-    for first in (0, 100, 5_000, 9_990):
-        start, end = excerpt(text, [(first, first + 10)])
-        assert start <= first < first + 10 <= end
-        assert end - start == 1_500
-    assert excerpt("short", []) == (0, 5)

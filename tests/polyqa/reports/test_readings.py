@@ -84,35 +84,10 @@ def test_titles_tell_readings_apart(question: str, readings: list[str]) -> None:
     assert bool(opening(question, readings)) or len(readings) < 2
 
 
-@pytest.mark.parametrize(
-    ("question", "readings", "expected"),
-    [
-        (
-            "When did Solaris start?",
-            ["When did Solaris (film) start?", "When did the Solaris mission start?"],
-            "“Solaris”",
-        ),
-        ("When did the US enter the war?", ["When did the US enter World War I?", "When did the US enter it?"], "This"),
-        (
-            "Who directed Pride and Prejudice?",
-            ["Who directed Pride and Prejudice (film)?", "Who directed Pride and Prejudice (series)?"],
-            "“Pride and Prejudice”",
-        ),
-        (
-            "Who drew Hamilton and Burr?",
-            ["Who drew Hamilton and Burr (1804)?", "Who drew Hamilton and Burr (film)?"],
-            "“Hamilton and Burr”",
-        ),
-        (
-            "Who shot Hamilton and Burr?",
-            ["Who shot Hamilton and Aaron Burr?", "Who shot Hamilton and Raymond Burr?"],
-            "“Burr”",
-        ),
-        ("Did A B beat C?", ["Did A B (US) beat C?", "Did A B (UK) beat C?"], "“A B”"),
-    ],
-)
-def test_the_opening_names_what_is_ambiguous(question: str, readings: list[str], expected: str) -> None:
-    assert opening(question, readings) == f"{expected} can mean two things."
+def test_the_opening_does_not_say_what_is_ambiguous() -> None:
+    # One Pauling, one prize, two days: “Linus Pauling” does not mean two things, though words were added beside it.
+    readings = ["When was Linus Pauling announced as winner?", "When was Linus Pauling handed the prize?"]
+    assert opening("When was Linus Pauling given the prize?", readings) == "This can mean two things."
 
 
 def test_one_reading_is_named_where_it_says_more() -> None:

@@ -141,19 +141,6 @@ def test_marks_stand_only_where_the_reading_cites() -> None:
     assert [mark.text for mark in page.named("mark")] == ["1 November, 1997"]
 
 
-def test_a_long_passage_is_shown_around_the_answer() -> None:
-    far = Passage(pid="p", text="so " * 4_000 + "it is Ulm, they say, " + "and on " * 4_000)
-    result = result_of(
-        passages=[far], interpretations=[Interpretation(question="q", answer="Ulm", pid="p")], answer="Ulm."
-    )
-    page = shown(result)
-    assert [mark.text for mark in page.named("mark")] == ["Ulm"]
-    assert len(page.text) < 3_000
-    assert "… " in page.text
-    assert "it is Ulm, they say" in result.to_markdown()
-    assert len(result.to_markdown()) < 3_000
-
-
 def test_the_tree_and_the_faults_are_shown_if_there_are_any() -> None:
     assert "Tree of clarifications" not in shown(result_of()).text
     assert "Careful" not in shown(result_of()).text
