@@ -2,6 +2,8 @@ from typing import Any
 
 import pytest
 from data_files import golden
+from hypothesis import given
+from hypothesis import strategies as st
 
 from polyqa.metrics import answer_coverage, mrecall
 from polyqa.metrics.recall import distinct_answers, recall
@@ -12,6 +14,9 @@ CASES = [
     for number, case in enumerate(GOLDEN["cases"])
     for k, scores in case["at"].items()
 ]
+CITIES = ["Nagano", "Turin", "Oslo", "Calgary", "Sapporo"]
+ANSWERS = st.lists(st.sampled_from(CITIES), min_size=1, unique=True).map(lambda names: [[n] for n in names])
+TEXTS = st.lists(st.lists(st.sampled_from(CITIES), max_size=3).map(" and ".join), max_size=6)
 
 
 @pytest.mark.parametrize(("case", "k", "scores"), CASES)
@@ -19,6 +24,17 @@ def test_agreement_with_the_released_scorer(case: dict[str, Any], k: int, scores
     assert answer_coverage(case["answers"], case["passages"], k) == scores["answer_coverage"]
     # The released code takes for k how many passages there are.
     assert mrecall(case["answers"], case["passages"], scores["n_docs"]) == scores["mrecall"]
+
+
+@given(ANSWERS, TEXTS, st.integers(1, 8))
+def test_coverage_grows_with_k_and_full_coverage_is_full_recall(
+    answers: list[list[str]], texts: list[str], k: int
+) -> None:
+    coverage = answer_coverage(answers, texts, k)
+    assert 0.0 <= coverage <= answer_coverage(answers, texts, k + 1) <= 1.0
+    recalled = mrecall(answers, texts, k)
+    assert recalled in (0.0, 1.0)
+    assert recalled == float(coverage * len(answers) > min(k, len(answers)) - 0.5)
 
 
 def test_recall_counts_an_answer_of_several_readings_once() -> None:
