@@ -101,11 +101,12 @@ class _Lines:
     """A file for bars: what is drawn over a line is a line of its own, as what follows a log shows whole lines."""
 
     def __init__(self, file: TextIO) -> None:
-        self._file = file
+        self._file, self._last = file, ""
 
     def write(self, text: str) -> None:
-        if drawn := text.strip():
+        if (drawn := text.strip()) and drawn != self._last:  # the end is drawn twice
             self._file.write(f"{drawn}\n")
+            self._last = drawn
 
     def flush(self) -> None:
         self._file.flush()

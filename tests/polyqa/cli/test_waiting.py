@@ -99,6 +99,7 @@ def test_a_log_holds_how_far_a_command_is(seconds: float, monkeypatch: pytest.Mo
     assert "3/3" in end
     assert end.endswith("passages]")
     assert any("1/3" in line for line in meanwhile) is (seconds == 0)
+    assert not any("3/3" in line for line in meanwhile)
 
 
 def test_on_a_real_terminal_it_comes_before_anything_is_loaded() -> None:
