@@ -15,7 +15,6 @@ from polyqa.base.copies import Shared
 from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
 from polyqa.base.html import shortened
-from polyqa.base.rows import listed
 from polyqa.base.text import well_formed
 from polyqa.base.values import Passage
 from polyqa.models.loading import LOADING
@@ -114,6 +113,8 @@ class ColBERTIndex(Shared, Retriever):
         if not self.version.endswith(self.fingerprint):
             raise IndexFaultError(f"{self.folder / MANIFEST} is of another index. Build the index again.")
         if missing := missing_files(self.folder):
+            from polyqa.base.rows import listed
+
             raise IndexFaultError(f"The index at {self.path} is incomplete: {listed(missing)} missing. Build it again.")
         if fingerprint not in (None, self.fingerprint):
             raise IndexFaultError(
