@@ -364,6 +364,16 @@ def test_a_section_is_named_by_its_heading_or_its_document_where_that_tells_it_a
     )
 
 
+def test_what_is_asked_of_a_section_without_an_article_stays_as_it_was_asked(train: Train) -> None:
+    corpus = [
+        Passage(pid="a", title="Rest › Award leave", text="Award leave is granted by Ida Berg. The leave is paid."),
+        Passage(pid="s", title="Rest › Sick leave", text="Sick leave needs a form. The leave is paid."),
+    ]
+    asked = "Who grants award leave?"
+    (question,) = train([made(asked, "Ida Berg", "a")], corpus).questions
+    assert question.question == question.readings[0].question == asked
+
+
 def test_a_part_of_a_longer_name_is_no_shared_name(train: Train) -> None:
     corpus = [
         Passage(pid="s", title="Leave › Sick leave", text="Ask Ida Berg. The sick leave is paid."),
