@@ -94,6 +94,10 @@ def test_every_position_has_its_sentence(text: str, data: st.DataObject) -> None
     assert sentence.start <= position < sentence.end
 
 
+def test_where_a_gap_between_paragraphs_begins_is_in_a_sentence_too() -> None:
+    assert sentence_at("It rained.\n\nShe left.", 10).end > 10
+
+
 def test_the_sentence_at_the_end_of_a_text_is_the_last() -> None:
     text = "It rained. She left."
     assert sentence_at(text, 0).text == "It rained."

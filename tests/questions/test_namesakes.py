@@ -45,6 +45,23 @@ def test_a_pair_is_asked_and_its_answers_are_found_again() -> None:
     assert steps == [1]
 
 
+def test_a_name_of_several_words_needs_no_article() -> None:
+    passages = [
+        Passage(pid="a", title="Leave › Annual leave", text="Up to 240 hours of annual leave are kept."),
+        Passage(pid="b", title="Leave › Advanced annual leave", text="Up to 56 hours of annual leave are advanced."),
+    ]
+    asked = {"question": "How many hours of annual leave?", "first_answer": "240", "second_answer": "56"}
+
+    def answer(message: str) -> str:
+        if "[2]" in message:
+            return "\n\n".join(f"## {name}\n{value}" for name, value in asked.items())
+        return "56" if "advanced annual leave?" in message else "240"
+
+    with scripted(answer) as (lm, _):
+        (question,) = ask_namesakes(namesakes(passages), lm, threads=1)
+    assert question == AskedOfNamesakes("How many hours of annual leave?", (("240", "a"), ("56", "b")))
+
+
 @pytest.mark.parametrize(
     ("asked", "again"),
     [
