@@ -30,6 +30,20 @@ def test_the_same_sentence_of_two_passages_is_told_of_both() -> None:
     assert "Annual report 2019: It was signed by Irene Castle. Annual report 2021: It was signed" in answer
 
 
+def test_a_sentence_that_names_its_section_has_no_path_before_it() -> None:
+    passages = [
+        "Prices › Lake Cabin | The lake cabin costs 80 euros.",
+        "Prices › Forest Cabin | The forest cabin costs 95 euros.",
+        "Prices › Tent | It costs 20 euros.",
+    ]
+    readings = [
+        Interpretation(question="How much?", answer=f"{price} euros", pid=str(pid))
+        for pid, price in enumerate((80, 95, 20), 1)
+    ]
+    told = "The lake cabin costs 80 euros. The forest cabin costs 95 euros. Prices › Tent: It costs 20 euros."
+    assert compose(readings, passages, question="How much is a night?").endswith(told)
+
+
 def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> None:
     passages = [
         "Dune (1984 film) | Dune is a film. Its premiere was at the Eisenhower Center in December 1984.",

@@ -107,6 +107,25 @@ def test_what_speaks_to_a_language_model_in_a_title_is_not_told() -> None:
     assert "Brown" not in said
 
 
+def test_what_names_what_other_passages_have_too_is_told_with_its_path() -> None:
+    passages = [
+        Passage(pid=pid, title=f"{name} › Fees", text=f"The fees are {fee} euros.")
+        for pid, name, fee in (("a", "Acme", 10), ("g", "Globex", 20))
+    ]
+    readings = [
+        Interpretation(question="What are the fees?", answer=answer, pid=pid)
+        for answer, pid in (("10 euros", "a"), ("20 euros", "g"))
+    ]
+    told = "The fees are 10 euros. The fees are 20 euros."
+    said, _ = told_apart("What are the fees?", told, readings, [1], passages)
+    assert said.endswith(f"{LESS_CERTAIN} Globex › Fees: The fees are 20 euros.")
+    one = passages[1].model_copy(update={"title": "Globex › Costs", "text": "The costs are 20 euros."})
+    said, _ = told_apart(
+        "What are the fees?", "The fees are 10 euros. The costs are 20 euros.", readings, [1], [passages[0], one]
+    )
+    assert said.endswith(f"{LESS_CERTAIN} The costs are 20 euros.")
+
+
 def test_half_of_the_surest_is_enough() -> None:
     assert doubtful([0.8, 0.4, 0.39, None, 0.1]) == [2, 4]
     assert doubtful([]) == doubtful([None, None]) == []

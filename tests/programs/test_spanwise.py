@@ -465,6 +465,19 @@ def test_a_title_is_not_told_again_in_another_form() -> None:
     assert complete("What is it?", "The sum is 500 euros.", asked) == "Contract (Acme) › Fees: The sum is 500 euros."
 
 
+@pytest.mark.parametrize(
+    "lines", ["", "The lake cabin costs 80 euros.\nThe forest cabin costs 95 euros.\nIt costs 20."]
+)
+def test_what_names_its_section_has_no_path_before_it(lines: str) -> None:
+    lake = Passage(pid="l", title="Prices › Lake Cabin", text="The lake cabin costs 80 euros.")
+    forest = Passage(pid="f", title="Prices › Forest Cabin", text="The forest cabin costs 95 euros.")
+    tent = Passage(pid="t", title="Prices › Tent", text="It costs 20 euros.")
+    findings = found(lake, "80 euros") + found(forest, "95 euros") + found(tent, "20 euros")
+    assert complete("How much is a night?", lines, findings) == (
+        "The lake cabin costs 80 euros. The forest cabin costs 95 euros. Prices › Tent: It costs 20 euros."
+    )
+
+
 def test_what_the_reader_thinks_little_of_is_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SPANS, FILM.text, (("April 1953", -6.9), ("1954", -7.1)))
     assert [finding.answer for finding in program(FILM).mark(QUESTION, [FILM])] == ["April 1953"]
