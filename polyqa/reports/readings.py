@@ -123,7 +123,7 @@ def titles(question: str, readings: Sequence[str], sources: Sequence[str] = ()) 
     ['Falcon 9', 'Falcon Heavy']
     >>> titles("Who is Keller?", ["Who is Keller?", "Who is Keller the elder?"], ["Jonas Keller", "Lars Keller"])
     ['Jonas Keller', 'elder']
-    >>> sections = ["Leave types › Paid leave", "Leave types › Parental bereavement leave"]
+    >>> sections = ["Kinds of leave › Paid leave", "Forms › Parental bereavement leave"]
     >>> titles("How long is leave?", [f"How long is leave ({section})?" for section in sections], sections)
     ['Paid', 'Parental bereavement']
     """
