@@ -126,6 +126,9 @@ def titles(question: str, readings: Sequence[str], sources: Sequence[str] = ()) 
     >>> sections = ["Kinds of leave › Paid leave", "Forms › Parental bereavement leave"]
     >>> titles("How long is leave?", [f"How long is leave ({section})?" for section in sections], sections)
     ['Paid', 'Parental bereavement']
+    >>> sections = ["Kinds of leave › Annual leave", "Kinds of leave › Advanced annual leave"]
+    >>> titles("How long is annual leave?", [f"How long is annual leave ({section})?" for section in sections], sections)
+    ['Annual leave', 'Advanced']
     """
     # What a section's path says is told by its heading, see below.
     sections = [f" ({source})" if SECTION in source else "" for source in sources]
