@@ -127,7 +127,7 @@ def titles(question: str, readings: Sequence[str], sources: Sequence[str] = ()) 
     >>> titles("How long is leave?", [f"How long is leave ({section})?" for section in sections], sections)
     ['Paid', 'Parental bereavement']
     >>> sections = ["Kinds of leave › Annual leave", "Kinds of leave › Advanced annual leave"]
-    >>> titles("How long is annual leave?", [f"How long is annual leave ({section})?" for section in sections], sections)
+    >>> titles("How long is annual leave?", [f"How long is annual leave ({name})?" for name in sections], sections)
     ['Annual leave', 'Advanced']
     """
     # What a section's path says is told by its heading, see below.
