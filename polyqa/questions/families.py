@@ -77,7 +77,7 @@ class Named:
 
 
 def named(passages: Sequence[Passage]) -> dict[str, Named]:
-    """Return what each passage is about, by its id."""
+    """Return what each passage is about, by its id: its document before its heading, and that before its kind."""
     alone = {passage.pid: Named(passage.title, split_title(passage.title, commas=True)[0]) for passage in passages}
     views = (_of_several(view(passages)) for view in (_by_kind, _by_heading, _by_document))
     return {pid: one for view in (alone, *views) for pid, one in view.items()}
