@@ -86,13 +86,13 @@ _Found = tuple[Interpretation, PromptPassage | None, Sentence | None]
 
 
 def _told(sourced: Sequence[_Found], *, named: bool) -> list[str]:
-    """Return the sentences that answer readings, each once; a title stands before the first of a passage's."""
+    """Return the sentences that answer readings, each once; a title stands before the first of those that have it."""
     texts: dict[str, str] = {}
     before: PromptPassage | None = None
     for reading, passage, sentence in sourced:
         if passage is None or sentence is None:
             text = statement(reading)
-        elif passage is before and holds(sentence.text, reading.answer):
+        elif before is not None and passage.title == before.title and holds(sentence.text, reading.answer):
             text = _end(sentence.text)
         else:
             titles = [one.title for _, one, _ in sourced if one is not None]

@@ -44,6 +44,17 @@ def test_a_sentence_that_names_its_section_has_no_path_before_it() -> None:
     assert compose(readings, passages, question="How much is a night?").endswith(told)
 
 
+def test_parts_of_one_section_have_its_title_before_the_first_sentence() -> None:
+    texts = ("Head: Oversees all of it.", "Head: Approves what it costs.")
+    passages = [f"Titles › Support Leadership | {text}" for text in texts]
+    readings = [
+        Interpretation(question="What is the role?", answer=answer, pid=str(pid))
+        for pid, answer in enumerate(("Oversees all of it", "Approves what it costs"), 1)
+    ]
+    told = f"Titles › Support Leadership: {' '.join(texts)}"
+    assert compose(readings, passages, question="What is the role of the head?").endswith(told)
+
+
 def test_a_sentence_that_shares_only_the_qualifier_says_what_it_is_about() -> None:
     passages = [
         "Dune (1984 film) | Dune is a film. Its premiere was at the Eisenhower Center in December 1984.",
