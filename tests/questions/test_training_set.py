@@ -364,23 +364,23 @@ def test_a_section_is_named_by_its_heading_or_its_document_where_that_tells_it_a
     )
 
 
-def test_what_is_asked_of_a_section_without_an_article_stays_as_it_was_asked(train: Train) -> None:
-    corpus = [
-        Passage(pid="a", title="Rest › Award leave", text="Award leave is granted by Ida Berg. The leave is paid."),
-        Passage(pid="s", title="Rest › Sick leave", text="Sick leave needs a form. The leave is paid."),
-    ]
-    asked = "Who grants award leave?"
+@pytest.mark.parametrize(
+    ("title", "text", "asked"),
+    [
+        # without an article
+        ("Rest › Award leave", "Award leave is granted by Ida Berg. The leave is paid.", "Who grants award leave?"),
+        # a part of a longer name is no shared name
+        (
+            "Rest › Using sick leave",
+            "The advanced sick leave is granted by Ida Berg.",
+            "Who grants the advanced sick leave?",
+        ),
+    ],
+)
+def test_what_is_asked_of_a_section_stays_as_it_was_asked(title: str, text: str, asked: str, train: Train) -> None:
+    sick = Passage(pid="s", title="Rest › Sick leave", text="The sick leave needs a form. The leave is paid.")
+    corpus = [sick, Passage(pid="a", title=title, text=text)]
     (question,) = train([made(asked, "Ida Berg", "a")], corpus).questions
-    assert question.question == question.readings[0].question == asked
-
-
-def test_a_part_of_a_longer_name_is_no_shared_name(train: Train) -> None:
-    corpus = [
-        Passage(pid="s", title="Leave › Sick leave", text="Ask Ida Berg. The sick leave is paid."),
-        Passage(pid="u", title="Leave › Using sick leave", text="The advanced sick leave is granted by Max Moe."),
-    ]
-    asked = "Who grants the advanced sick leave?"
-    (question,) = train([made(asked, "Max Moe", "u")], corpus).questions
     assert question.question == question.readings[0].question == asked
 
 
