@@ -83,6 +83,6 @@ def judge_readings(
         found=tuple(judge.covered(question.question, claims, gold_claims)) if claims else (False,) * len(gold_claims),
         groundable=groundable,
         supported=tuple(not keys.isdisjoint(cited_keys) for keys in answered),
-        distinct=sum(bool(keep) for _, keep in zip(claims, keeps, strict=True)),
+        distinct=sum(keep for _, keep in zip(claims, keeps, strict=True)),
         repeated=repeated,
     )
