@@ -310,8 +310,10 @@ def split_title(title: str, *, commas: bool = False) -> tuple[str, str]:
 
     >>> split_title("Titanic (1953 film)"), split_title("Perth, Ontario"), split_title("Perth, Ontario", commas=True)
     (('Titanic', '1953 film'), ('Perth, Ontario', ''), ('Perth', 'Ontario'))
-    >>> split_title("Contract (Acme) › Fees"), split_title("Paid parental leave (PPL) › Notice")
-    (('Contract › Fees', 'Acme'), ('Paid parental leave (PPL) › Notice', ''))
+    >>> split_title("Contract (Acme) › Fees"), split_title("Rules (US) › Fees")
+    (('Contract › Fees', 'Acme'), ('Rules › Fees', 'US'))
+    >>> split_title("Paid parental leave (PPL) › Notice")
+    ('Paid parental leave (PPL) › Notice', '')
     """
     title = title.strip()
     if (parts := _document_apart(title))[1]:
@@ -329,7 +331,8 @@ def _document_apart(title: str) -> tuple[str, str]:
     document, section, rest = title.partition(SECTION)
     name, qualifier = split_title(document) if section else ("", "")
     letters = iter(name.lower())
-    abbreviates = qualifier.isupper() and all(letter in letters for letter in qualifier.lower())
+    begins = qualifier.isupper() and name[:1].upper() == qualifier[0]
+    abbreviates = begins and all(letter in letters for letter in qualifier.lower())
     return (title, "") if abbreviates else (f"{name}{section}{rest}", qualifier)
 
 

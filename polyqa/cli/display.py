@@ -86,9 +86,8 @@ def _progress_bar(total: int, text: str = "") -> Iterator[Callable[..., None]]:
     """Show a bar on standard error, see `polyqa.evaluation.progress.Bar`; in a file a line a minute, and its end."""
     from tqdm import tqdm
 
-    drawn: Any = sys.stderr if sys.stderr.isatty() else _Lines(sys.stderr)
-    seldom = {} if sys.stderr.isatty() else {"mininterval": IN_A_LOG, "maxinterval": IN_A_LOG}
-    with tqdm(total=total, postfix=text, file=drawn, dynamic_ncols=True, **seldom) as bar:
+    log: dict[str, Any] = {"file": _Lines(sys.stderr), "mininterval": IN_A_LOG, "maxinterval": IN_A_LOG}
+    with tqdm(total=total, postfix=text, dynamic_ncols=True, **({} if sys.stderr.isatty() else log)) as bar:
 
         def move(to: str = text) -> None:
             bar.set_postfix_str(to, refresh=False)

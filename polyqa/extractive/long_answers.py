@@ -87,6 +87,7 @@ _Found = tuple[Interpretation, PromptPassage | None, Sentence | None]
 
 def _told(sourced: Sequence[_Found], *, named: bool) -> list[str]:
     """Return the sentences that answer readings, each once; a title stands before the first of those that have it."""
+    titles = [passage.title for _, passage, _ in sourced if passage is not None]
     texts: dict[str, str] = {}
     before: PromptPassage | None = None
     for reading, passage, sentence in sourced:
@@ -95,7 +96,6 @@ def _told(sourced: Sequence[_Found], *, named: bool) -> list[str]:
         elif before is not None and passage.title == before.title and holds(sentence.text, reading.answer):
             text = _end(sentence.text)
         else:
-            titles = [one.title for _, one, _ in sourced if one is not None]
             text = with_subject(sentence, passage, titles, named=named or not holds(sentence.text, reading.answer))
         key = text if passage is None or sentence is None else f"{passage.title}: {sentence.text}"
         if texts.setdefault(normalize_words(key), text) is text:

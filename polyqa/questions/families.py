@@ -336,21 +336,14 @@ def with_title(question: str, title: str, base: str) -> str | None:
     >>> with_title("How long is annual leave?", "Advanced annual leave", "the annual leave")
     'How long is advanced annual leave?'
     """
-    if base.startswith(THE):
-        full_title = f"{THE}{_small(title)}"
-        bare_title = _small(title)
-    else:
-        following = title.removeprefix(base).split()
-        full_title = f"{THE}{title}" if title.startswith(f"{base} ") and following[0][:1].islower() else title
-        bare_title = full_title
-    name = spoken(base)
-    article = "(the )?" if name != base or full_title != title else "()"
-    changed, replaced = re.subn(
-        rf"\b{article}{re.escape(name)}(?!\w)",
-        lambda found: full_title if found[1] or name == base else bare_title,
-        question,
-        count=1,
-    )
+    if base.startswith(THE):  # the article stays as it is
+        pattern = rf"\b({THE}){'' if spoken(base) == base else '?'}{re.escape(base.removeprefix(THE))}(?!\w)"
+        changed, replaced = re.subn(pattern, lambda found: f"{found[1] or ''}{_small(title)}", question, count=1)
+        return changed if replaced else None
+    following = title.removeprefix(base).split()
+    full_title = f"{THE}{title}" if title.startswith(f"{base} ") and following[0][:1].islower() else title
+    article = "" if full_title == title else r"(?:the )?"
+    changed, replaced = re.subn(rf"\b{article}{re.escape(base)}(?!\w)", lambda _: full_title, question, count=1)
     return changed if replaced else None
 
 

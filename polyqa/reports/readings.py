@@ -131,10 +131,9 @@ def titles(question: str, readings: Sequence[str], sources: Sequence[str] = ()) 
     ['Annual leave', 'Advanced']
     """
     # What a section's path says is told by its heading, see below.
-    sections = [f" ({source})" if SECTION in source else "" for source in sources]
     parsed = [
-        _Question(text.replace(section, ""))
-        for text, section in zip_longest(readings, sections[: len(readings)], fillvalue="")
+        _Question(text.replace(f" ({source})", "") if SECTION in source else text)
+        for text, source in zip_longest(readings, sources[: len(readings)], fillvalue="")
     ]
     shared = _shared(parsed)
     asked_words = shared | frozenset(_Question(question).words)
