@@ -103,9 +103,11 @@ class _Lines:
         self._file, self._last = file, ""
 
     def write(self, text: str) -> None:
-        if (drawn := text.strip()) and drawn != self._last:  # the end is drawn twice
+        drawn = text.strip()
+        done = drawn.partition("[")[0]  # the end is drawn twice, and the second time may be a second later
+        if done and done != self._last:
             self._file.write(f"{drawn}\n")
-            self._last = drawn
+            self._last = done
 
     def flush(self) -> None:
         self._file.flush()

@@ -95,6 +95,7 @@ def test_a_log_holds_how_far_a_command_is(seconds: float, monkeypatch: pytest.Mo
         for _ in range(3):
             time.sleep(0.2)  # tqdm draws ten times a second at most
             move()
+        time.sleep(1)  # the end is drawn twice, and then it says another time
     *meanwhile, end = log.getvalue().splitlines()
     assert "3/3" in end
     assert end.endswith("passages]")
