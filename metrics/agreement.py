@@ -3,6 +3,7 @@
 import re
 from calendar import month_name
 from collections.abc import Sequence
+from decimal import Decimal
 
 from polyqa.base.text import COUNTS, ORDINALS
 
@@ -15,6 +16,8 @@ _MONTHS = frozenset(month.lower() for month in month_name if month)
 _SHORT_MONTHS = {month[:3]: month for month in _MONTHS} | {"sept": "september"}
 _ISO_DATE = re.compile(r"\b(\d{4})-(0[1-9]|1[0-2])-(\d\d)\b")
 _DASHED_DATE = re.compile(r"\b(\d{1,2})-([A-Za-z]{3,9})-(\d{4})\b")
+_MAGNITUDE = re.compile(r"\b(\d+(?:·\d+)?) (hundred|thousand|million|billion|trillion)\b")
+_POWERS = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _FIGURES = {word: str(n) for words in (COUNTS[1:], ORDINALS) for n, word in enumerate(words, 1)}
 
 
@@ -31,6 +34,8 @@ def agree(answer: str, others: Sequence[str]) -> bool:
     (False, True)
     >>> agree("4 May 1902", ["4 June 1902"]), agree("1.5 km", ["15 km"]), agree("1,500 men", ["1500 men"])
     (False, False, True)
+    >>> agree("3 million", ["3,000,000 people"]), agree("3 million", ["3 billion"])
+    (True, False)
     >>> agree("gold; silver", ["silver"]), agree("gold; silver", ["silver; bronze"])
     (True, False)
     >>> agree("the eighth", ["season 8"]), agree("the first season", ["the second season"])
@@ -97,13 +102,22 @@ def _same(one: str, other: str) -> bool:
 def _in_figures(text: str) -> str:
     """Return a text in lower case, with its numbers in figures: "the 8th", "the eighth" and "eight" as "8".
 
-    Months beside a figure have their names: *2023-10-02* and *2 Oct 2023* are *2 October 2023*.
+    *1.5 million* is *1500000*. Months beside a figure have their names: *2023-10-02* and *2 Oct 2023* are
+    *2 October 2023*.
     """
     dated = _ISO_DATE.sub(lambda match: f"{int(match[3])} {month_name[int(match[2])]} {match[1]}", text)
     dated = _DASHED_DATE.sub(lambda match: f"{int(match[1])} {match[2]} {match[3]}", dated)
     tokens = [re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", token) for token in normalize_short(dated).split()]
     month_names = _SHORT_MONTHS if any(token[0].isdigit() for token in tokens) else {}
-    return " ".join(_FIGURES.get(token, month_names.get(token, token)) for token in tokens)
+    figures = " ".join(_FIGURES.get(token, month_names.get(token, token)) for token in tokens)
+    while figures != (written := _MAGNITUDE.sub(_written_out, figures)):  # "2 hundred thousand"
+        figures = written
+    return figures
+
+
+def _written_out(match: re.Match[str]) -> str:
+    number = Decimal(match[1].replace("·", ".")).scaleb(_POWERS[match[2]])
+    return f"{number.normalize():f}".replace(".", "·")
 
 
 def _numbers(text: str) -> set[str]:
