@@ -20,6 +20,7 @@ from polyqa.colbert_index.store import index_names
 from polyqa.loading import DEFAULT_INDEX, default_program, load, open_index, over, warm_up
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import REGISTRY, Entry
+from polyqa.questions import questions_path
 from polyqa.questions.families import families, named
 
 from .errors import WebError
@@ -57,9 +58,9 @@ class Shelf:
         none is given, the index that was built last, and ``homonyms`` if there is no other.
     programs
         Names, or folders of compiled programs, that are offered, or ``module:function``, which returns a program of the
-        user's own for an index; if none is given all programs, the shipped compiled ones, and those in the folder
-        ``compiled`` where the server was started, but for those that cannot be read. The first is the default, else
-        ``auto``.
+        user's own for an index; if none is given all that can answer over an index, the shipped compiled ones, and
+        those in the folder ``compiled`` where the server was started, but for those that cannot be read. The first is
+        the default, else ``auto``.
 
     Raises
     ------
@@ -81,7 +82,8 @@ class Shelf:
         if not opened:
             raise PolyqaError("There is no index to serve. Run `polyqa setup`, or name one with --index.")
         self.indexes = _by_name(opened, "indexes")
-        offered = _each(_offered, programs or [*PROGRAMS, *artifact_names(), *_made_here()], named=bool(programs))
+        usable = programs or [*_usable(opened), *artifact_names(), *_made_here()]
+        offered = _each(_offered, usable, named=bool(programs))
         self.programs = _by_name(offered, "programs")
         self.default_index = opened[0].name if indexes else _latest(opened).name
         self.default_program = default_program(lm) if not programs else next(iter(self.programs))
@@ -156,6 +158,12 @@ def _each(opened: Callable[[Any], _T], names: Iterable[str | Path | ColBERTIndex
                 raise
             warnings.warn(f"Not served: {error}", stacklevel=3)
     return served
+
+
+def _usable(indexes: Iterable[ColBERTIndex]) -> list[str]:
+    """Return the programs that can answer over some indexes: ``sixpaq`` wants one that has a database of questions."""
+    has_questions = any(questions_path(index).is_dir() for index in indexes)
+    return [name for name, entry in REGISTRY.items() if has_questions or "questions" not in entry.needs]
 
 
 def _latest(indexes: Sequence[ColBERTIndex]) -> ColBERTIndex:

@@ -21,11 +21,15 @@ from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.files import MANIFEST
 from polyqa.extractive import embedded_lm
 from polyqa.language_models import language_model
+from polyqa.loading import open_index
 from polyqa.programs import PROGRAMS
+from polyqa.questions import questions_path
 from polyqa.serving import limits_of
 from polyqa.web import run
 from polyqa.web.errors import WebError
 from polyqa.web.shelf import Shelf
+
+ANSWERING = [name for name in PROGRAMS if name != "sixpaq"]  # over an index without questions
 
 QUESTION = "When did Solaris come out?"
 
@@ -66,10 +70,14 @@ def test_names_on_a_shelf_are_folders_names_and_one_each(films: ColBERTIndex, tm
     assert shelf.program("rac", "films") is shelf.program("rac", "films")
 
 
-def test_without_names_everything_is_offered(films: ColBERTIndex) -> None:
+def test_without_names_everything_is_offered_that_can_answer(films: ColBERTIndex, tmp_path: Path) -> None:
     shelf = Shelf(embedded_lm(), indexes=[films.path])
-    assert list(shelf.programs) == [*PROGRAMS, *artifact_names()]
+    assert list(shelf.programs) == [*ANSWERING, *artifact_names()]
     assert shelf.default_program == "auto"
+    with_questions = tmp_path / "films"
+    shutil.copytree(films.path, with_questions)
+    questions_path(open_index(with_questions)).mkdir()
+    assert list(Shelf(embedded_lm(), indexes=[with_questions]).programs) == [*PROGRAMS, *artifact_names()]
 
 
 def test_a_users_own_index_is_the_default(films: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +117,7 @@ def test_programs_that_were_compiled_here_are_offered(
     shutil.copytree(compiled_home() / "rac-homonyms-local", tmp_path / "compiled" / "my-corpus")
     monkeypatch.chdir(tmp_path)
     shelf = Shelf(embedded_lm(), indexes=[films.path])
-    assert list(shelf.programs) == [*PROGRAMS, *artifact_names(), "my-corpus"]
+    assert list(shelf.programs) == [*ANSWERING, *artifact_names(), "my-corpus"]
     assert shelf.programs["my-corpus"].about["compiled"]
 
 
