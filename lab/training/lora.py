@@ -96,7 +96,14 @@ def rate_at(progress: float, step: int, highest: float) -> float:
     return highest * min(1, (step + 1) / _WARMUP) * (_LEAST + (1 - _LEAST) * (1 + math.cos(math.pi * progress)) / 2)
 
 
-def fit(model: Any, losses: Iterable[tuple[Tensor, int]], count: int, log: Path, rate: float) -> None:
+def fit(
+    model: Any,
+    losses: Iterable[tuple[Tensor, int]],
+    count: int,
+    log: Path,
+    rate: float,
+    minutes: float = math.inf,
+) -> None:
     """Train the weights that may change; the loss and rate of each step that changed them are logged.
 
     Parameters
@@ -107,6 +114,8 @@ def fit(model: Any, losses: Iterable[tuple[Tensor, int]], count: int, log: Path,
         Of examples in the whole run.
     rate
         The highest learning rate.
+    minutes
+        The longest that it takes, but for the last step: the rate falls with them if they are over sooner.
     """
     started, step, seen = time.monotonic(), 0, 0
     weights = [weight for weight in model.parameters() if weight.requires_grad]
@@ -116,7 +125,8 @@ def fit(model: Any, losses: Iterable[tuple[Tensor, int]], count: int, log: Path,
         for loss, examples in losses:
             loss.backward()
             norm = torch.nn.utils.clip_grad_norm_(weights, 1.0)
-            now = rate_at(seen / count, step, rate)
+            spent = (time.monotonic() - started) / 60 / minutes
+            now = rate_at(min(1.0, max(seen / count, spent)), step, rate)
             for group in optimizer.param_groups:
                 group["lr"] = now
             step, seen = step + 1, seen + examples
@@ -125,6 +135,18 @@ def fit(model: Any, losses: Iterable[tuple[Tensor, int]], count: int, log: Path,
                 row = {"step": step, "loss": loss.item(), "rate": now, "seconds": round(time.monotonic() - started, 1)}
                 file.write(json.dumps(row) + "\n")
             optimizer.zero_grad()
+            if spent >= 1:
+                break
+
+
+def read_lora(added: Mapping[str, Lora], path: Path) -> None:
+    """Put A and B of a file in the place of those beside the matrices."""
+    stored = {one.name: one for one in GGUFReader(path).tensors}
+    with torch.no_grad():
+        for matrix, lora in added.items():
+            for side, weight in (("a", lora.a), ("b", lora.b)):
+                one = stored[f"{matrix}.lora_{side}"]
+                weight.copy_(torch.from_numpy(dequantize(one.data, one.tensor_type)))
 
 
 def write_lora(added: Mapping[str, Lora], alpha: float, path: Path, name: str) -> None:

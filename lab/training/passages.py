@@ -25,7 +25,7 @@ from polyqa.evaluation.homonyms import corpus_path
 from polyqa.evaluation.loading import load_questions
 from polyqa.metrics.agreement import agree
 from polyqa.metrics.gold import Question
-from polyqa.metrics.text import normalize_answer, stems
+from polyqa.metrics.text import normalize_answer, sentences, stems
 from polyqa.programs.spanwise import Spanwise
 
 from .commands import run_command
@@ -36,6 +36,7 @@ _OF_A_PARAGRAPH = 3  # questions
 _NEAREST = 5  # passages for a question over a corpus
 _SILENT = 2  # passages without an answer, for each question over a corpus
 _LONGEST = 15  # words of an answer
+_TOLD = (20, 130)  # words of a long answer that is read as a passage
 _SHARED = 0.5  # of a question's words that a passage over a corpus must have to answer it
 _PEOPLE, _NAMESAKES = 1.5, 2.0  # weights of what is nearest to what will be asked
 
@@ -166,6 +167,30 @@ def of_readings(program: Spanwise, questions: Sequence[Question], chance: random
     return made
 
 
+def of_long_answers(questions: Iterable[Question], chance: random.Random) -> list[Read | None]:
+    """Return ambiguous questions that are asked of their own long answer, and of its beginning and its end.
+
+    A long answer has the answers of all readings in one text, which few passages have. One reading is asked of it, too.
+    """
+    made = []
+    for question in questions:
+        held = [reading.short_answers for reading in question.readings]
+        whole = " ".join(question.long_answers[0].split()) if question.long_answers else ""
+        if len(held) < 2 or not all(_place(whole, answers) for answers in held):
+            continue
+        told = [sentence.text for sentence in sentences(whole)]
+        cut = chance.randrange(len(told))
+        for text in {whole, " ".join(told[:cut]), " ".join(told[cut:])}:
+            if _TOLD[0] <= len(text.split()) <= _TOLD[1]:
+                own = [answers for answers in held if _place(text, answers)]
+                source = "long answer" if text == whole else "part of a long answer"
+                made.append(read_by(question.question, Passage(pid="", title="", text=text), own, source))
+        wording, (reading,) = chance.choice(_singly(question))
+        if len(whole.split()) <= _TOLD[1]:
+            made.append(read_by(wording, Passage(pid="", title="", text=whole), [reading.short_answers], "one reading"))
+    return made
+
+
 def _singly(question: Question) -> list[tuple[str, Sequence[Any]]]:
     return [(reading.question, [reading]) for reading in question.readings[:4]] if len(question.readings) > 1 else []
 
@@ -177,6 +202,7 @@ def main(
     periods: Annotated[Path | None, typer.Option(help="JSON lines of questions whose time was left out.")] = None,
     documents: Annotated[tuple[Path, Path] | None, typer.Option(help="Questions with documents, and corpus.")] = None,
     ambiguous: Annotated[list[Path] | None, typer.Option(help="Ambiguous questions, over --index.")] = None,
+    long_answers: Annotated[list[Path] | None, typer.Option(help="The same, with long answers that are read.")] = None,
     index: Annotated[str, typer.Option(help="Index for them.")] = "homonyms",
     most: Annotated[int, typer.Option(help="At most so many of them, drawn.")] = 6000,
     held: Annotated[list[str] | None, typer.Option(help="Questions that stay out; repeat for more.")] = None,
@@ -199,6 +225,8 @@ def main(
         questions = [question for path in ambiguous for question in load_questions(path)]
         drawn = chance.sample(questions, min(most, len(questions)))
         made += of_readings(load("spanwise", index=index), drawn, chance)
+    for path in long_answers or ():
+        made += of_long_answers(load_questions(path), chance)
     kept = [one for one in made if one is not None and normalize_answer(one.question) not in left_out]
     chance.shuffle(kept)
     write_rows(out, kept)

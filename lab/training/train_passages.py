@@ -1,8 +1,10 @@
 """Trains what is added to the local model for reading passages: ``python -m lab.training.train_passages --help``.
 
-A GPU does it in eight minutes (H100, 31,000 tokens a second); a machine without one would take days.
+A GPU does it in eight minutes (H100, 31,000 tokens a second); a machine without one would take days. Some hundred more
+examples, from weights that are there (``--start``), take it an hour.
 """
 
+import math
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,7 +14,7 @@ import torch
 import torch.nn.functional as F
 import typer
 from torch import Tensor
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, DynamicCache
 
 from lab.results import Seed
 from polyqa.base.values import Passage
@@ -23,13 +25,11 @@ from polyqa.signatures import ReadPassage
 
 from .commands import draw_curve, run_command
 from .loop import LOG
-from .lora import add_lora, fit, load_gguf, write_lora
+from .lora import add_lora, fit, load_gguf, read_lora, write_lora
 from .passages import Read
 from .rows import read_rows
 
 _RANK, _ALPHA = 8, 16.0
-_TOKENS = 10_000  # of a step: about 40 examples
-_LONGEST = 640  # tokens of an example; longer ones are left out
 _POOL = 2048  # examples that are sorted by length together, so that a step pads little
 
 
@@ -46,34 +46,60 @@ class Told:
         self.ids: list[int] = [*prompt, *reply, tokenizer.eos_token_id]
 
 
-def batches(told: Sequence[Told], chance: random.Random) -> Iterator[list[Told]]:
-    """Yield all examples in an order that is drawn, about as long ones together."""
+def batches(told: Sequence[Told], chance: random.Random, tokens: int = 10_000) -> Iterator[list[Told]]:
+    """Yield all examples in an order that is drawn, about as long ones together, so many tokens at once at most."""
     order = chance.sample(told, len(told))
     made: list[list[Told]] = []
     for first in range(0, len(order), _POOL):
         made.append([])
         for one in sorted(order[first : first + _POOL], key=lambda one: len(one.ids)):
-            if made[-1] and (len(made[-1]) + 1) * len(one.ids) > _TOKENS:
+            if made[-1] and (len(made[-1]) + 1) * len(one.ids) > tokens:
                 made.append([])
             made[-1].append(one)
     yield from chance.sample(made, len(made))
 
 
-def loss_of(model: Any, batch: Sequence[Told]) -> Tensor:
-    """Return the cross entropy of what is to be written, each token with its example's weight."""
-    longest = max(len(one.ids) for one in batch)
+def loss_of(model: Any, batch: Sequence[Told], shared: int = 0) -> Tensor:
+    """Return the cross entropy of what is to be written, each token with its example's weight.
+
+    Parameters
+    ----------
+    shared
+        Tokens with which all examples begin, the instruction: they are read once, and nothing is learnt of reading
+        them.
+    """
+    longest = max(len(one.ids) for one in batch) - shared
     ids = torch.zeros(len(batch), longest, dtype=torch.long)  # nothing looks ahead, so padding needs no mask
     places: list[tuple[int, int, float]] = []
     for row, one in enumerate(batch):
-        ids[row, : len(one.ids)] = torch.tensor(one.ids)
-        places += [(row, place, one.weight) for place in range(one.begin - 1, len(one.ids) - 1)]
+        ids[row, : len(one.ids) - shared] = torch.tensor(one.ids[shared:])
+        places += [(row, place - shared, one.weight) for place in range(one.begin - 1, len(one.ids) - 1)]
     rows, at = (torch.tensor(part) for part in list(zip(*places, strict=True))[:2])
     weights = torch.tensor([weight for *_, weight in places], device=model.device)
-    states = model.model(input_ids=ids.to(model.device), use_cache=False).last_hidden_state[rows, at]
+    instruction = _read_once(model, batch[0].ids[:shared], len(batch)) if shared else None
+    read = model.model(input_ids=ids.to(model.device), past_key_values=instruction, use_cache=shared > 0)
     losses = F.cross_entropy(
-        F.linear(states, model.lm_head.weight).float(), ids[rows, at + 1].to(model.device), reduction="none"
+        F.linear(read.last_hidden_state[rows, at], model.lm_head.weight).float(),
+        ids[rows, at + 1].to(model.device),
+        reduction="none",
     )
     return (losses * weights).sum() / weights.sum()
+
+
+@torch.no_grad()
+def _read_once(model: Any, ids: list[int], rows: int) -> DynamicCache:
+    """Return what a model knows of tokens that it has read, for so many texts that go on from there."""
+    first, every = DynamicCache(config=model.config), DynamicCache(config=model.config)
+    model.model(input_ids=torch.tensor([ids], device=model.device), past_key_values=first, use_cache=True)
+    for number, layer in enumerate(first.layers):
+        every.update(layer.keys.expand(rows, -1, -1, -1), layer.values.expand(rows, -1, -1, -1), number)
+    return every
+
+
+def _same_beginning(told: Sequence[Told]) -> int:
+    """Return with how many tokens all examples begin."""
+    columns = enumerate(zip(*(one.ids for one in told), strict=False))
+    return next((at for at, column in columns if len({*column}) > 1), 0)
 
 
 def main(
@@ -82,20 +108,29 @@ def main(
     model: Annotated[str, typer.Option(help="The language model: a name of polyqa model list, or a file.")] = "",
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
     rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 2e-4,
+    start: Annotated[Path | None, typer.Option(help="Weights from which to go on, a lora.gguf.")] = None,
+    below: Annotated[int, typer.Option(help="Layers below this one stay as they are.")] = 0,
+    minutes: Annotated[float, typer.Option(help="The longest it may take.")] = math.inf,
+    longest: Annotated[int, typer.Option(help="Tokens of an example; longer ones are left out.")] = 640,
+    tokens: Annotated[int, typer.Option(help="Tokens of a step, about.")] = 10_000,
     seed: Seed = 0,
 ) -> None:
     """Train a reader of passages."""
     torch.manual_seed(seed)
     path, read = model_file(model), read_rows(examples, Read, "examples", "lab.training.passages")
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-    told = [one for example in read if len((one := Told(tokenizer, example)).ids) <= _LONGEST]
+    told = [one for example in read if len((one := Told(tokenizer, example)).ids) <= longest]
     out.mkdir(parents=True, exist_ok=True)
     device, dtype = ("cuda", torch.bfloat16) if torch.cuda.is_available() else ("cpu", torch.float32)
     trained = load_gguf(path, device, dtype)
     added = add_lora(trained, rank=_RANK, alpha=_ALPHA)
-    chance = random.Random(seed)
-    steps = (batch for _ in range(epochs) for batch in batches(told, chance))
-    fit(trained, ((loss_of(trained, batch), len(batch)) for batch in steps), epochs * len(told), out / LOG, rate)
+    if start is not None:
+        read_lora(added, start)
+    trained.model.layers[:below].requires_grad_(False)
+    chance, shared = random.Random(seed), _same_beginning(told) if start else 0
+    steps = (batch for _ in range(epochs) for batch in batches(told, chance, tokens))
+    losses = ((loss_of(trained, batch, shared), len(batch)) for batch in steps)
+    fit(trained, losses, epochs * len(told), out / LOG, rate, minutes)
     write_lora(added, _ALPHA, out / "lora.gguf", "polyqa read-passage")
     draw_curve(out / LOG, out / "curve.svg", "Reader of passages")
 

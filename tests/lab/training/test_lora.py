@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from lab.training.lora import MATRICES, add_lora, fit, rate_at, write_lora
+from lab.training.lora import MATRICES, add_lora, fit, rate_at, read_lora, write_lora
 
 WORDS, WIDTH = 50, 64
 
@@ -42,6 +42,29 @@ def test_the_weights_are_written_as_llama_cpp_reads_them(tmp_path: Path, model: 
     wanted = added["blk.1.attn_k.weight"].a.detach().numpy()
     assert np.abs(dequantize(first.data, first.tensor_type) - wanted).max() < np.abs(wanted).max() / 100
     assert tensors["blk.1.attn_k.weight.lora_b"].shape.tolist() == [4, 32]
+
+
+def test_training_goes_on_from_weights_that_were_written(tmp_path: Path, model: Qwen2ForCausalLM) -> None:
+    ids = torch.tensor([[1, 2, 3], [4, 2, 5]])
+    added = add_lora(model, rank=4, alpha=8.0)
+    with torch.no_grad():
+        for lora in added.values():
+            lora.b.uniform_(-0.1, 0.1)
+    write_lora(added, 8.0, tmp_path / "lora.gguf", "made here")
+    wanted = model(input_ids=ids).logits.detach()
+    with torch.no_grad():
+        for lora in added.values():
+            lora.a.zero_()
+            lora.b.zero_()
+    assert not torch.allclose(model(input_ids=ids).logits, wanted, atol=0.02)
+    read_lora(added, tmp_path / "lora.gguf")
+    assert torch.allclose(model(input_ids=ids).logits, wanted, atol=0.02)
+
+
+def test_it_ends_when_its_time_is_over(tmp_path: Path, model: Qwen2ForCausalLM) -> None:
+    weight = next(model.parameters())
+    fit(model, ((weight.sum(), 1) for _ in range(50)), 50, tmp_path / "log.jsonl", 1e-3, minutes=1e-9)
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 1
 
 
 def test_a_step_without_a_number_changes_nothing_and_is_not_logged(tmp_path: Path, model: Qwen2ForCausalLM) -> None:

@@ -10,11 +10,13 @@ from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from lab.training.loop import LOG
 from lab.training.lora import add_lora, fit
-from lab.training.passages import Read, of_documents, of_paragraphs, of_periods, read_by
+from lab.training.passages import Read, of_documents, of_long_answers, of_paragraphs, of_periods, read_by
 from lab.training.squad import Example
 from lab.training.train_passages import Told, batches, loss_of
 from polyqa.base.values import Passage
+from polyqa.metrics.gold import Question, Reading
 
+THINGS = {"novel": "1912", "film": "1997"}
 SHIP = Passage(pid="1", title="RMS Titanic", text="She was launched on 31 May\n1911 in Belfast. She sank in 1912.")
 
 
@@ -64,6 +66,27 @@ def test_a_document_says_what_it_says_and_noise_says_nothing(tmp_path: Path) -> 
     assert [one and one.answers for one in made] == [["1911"], ["1950"], []]
 
 
+def test_a_long_answer_is_a_passage_with_the_answer_of_every_reading() -> None:
+    told = [f"The {thing} of that name, which many know by now, came out in {year}." for thing, year in THINGS.items()]
+    readings = tuple(Reading(f"When did the {thing} come out?", (year,)) for thing, year in THINGS.items())
+    questions = [
+        Question("1", "When did it come out?", readings, long_answers=(" ".join(told * 2),)),
+        Question("2", "When did it begin?", readings, long_answers=("In 1912, some say.",)),
+        Question("3", "When?", readings[:1], long_answers=(" ".join(told),)),
+        Question("4", "When?", readings),
+    ]
+    made = [one for seed in range(9) for one in of_long_answers(questions, random.Random(seed)) if one]
+    of_all = {tuple(one.answers) for one in made if one.source == "long answer"}
+    assert of_all == {("1912", "1997")}
+    parts = [one for one in made if one.source == "part of a long answer"]
+    assert parts
+    assert all(sorted(one.answers) == [year for year in THINGS.values() if year in one.text] for one in parts)
+    assert all(one.question == questions[0].question for one in parts)
+    assert {(one.question, *one.answers) for one in made if one.source == "one reading"} == {
+        (f"When did the {thing} come out?", year) for thing, year in THINGS.items()
+    }
+
+
 class Letters:
     """A tokenizer of letters."""
 
@@ -104,6 +127,8 @@ def test_it_learns_what_is_to_be_written_and_nothing_else(tmp_path: Path) -> Non
     assert float(padded) == pytest.approx(
         sum(float(loss) * count for loss, count in zip(alone, counts, strict=True)) / sum(counts), abs=1e-4
     )
+    with torch.no_grad():
+        assert float(loss_of(model, some, shared=10)) == pytest.approx(float(padded), abs=1e-4)
     before = model.model.layers[0].mlp.up_proj.weight.detach().clone()
     add_lora(model, rank=8, alpha=16.0)
     fit(model, ((loss_of(model, some), 2) for _ in range(60)), 120, tmp_path / LOG, 0.02)
