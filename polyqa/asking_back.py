@@ -25,7 +25,7 @@ from polyqa.programs.citation import unmarked
 from polyqa.reports.marks import sentence_of
 
 _NUMBER = re.compile(
-    r"\W*(?:no\.?|number|option|the)?\s*(\d{1,2})(?:st|nd|rd|th)?\W*(?:one\W*)?(?:please\W*)?", re.IGNORECASE
+    r"[^\w-]*(?:no\.?|number|option|the)?\s*(\d{1,2})(?:st|nd|rd|th)?\W*(?:one\W*)?(?:please\W*)?", re.IGNORECASE
 )
 _DENIES = re.compile(r"\b(?:not|no|neither|nor|except|but|without|other than)\b|n['’]t\b", re.IGNORECASE)
 _OPENINGS = ("Which ", "What do you mean")

@@ -103,6 +103,7 @@ def test_one_answer_is_nothing_to_choose_from(readings: tuple[tuple[str, str, st
         ("1997 film", 0),
         ("4", None),
         ("0", None),
+        ("-1", None),
         ("all of them", None),
         ("not the 1997 film", None),
         ("anything but the musical", None),
