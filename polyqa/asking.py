@@ -13,7 +13,7 @@ import dspy
 from polyqa.base.errors import PolyqaError
 from polyqa.base.event_loops import called
 from polyqa.base.html import shortened
-from polyqa.base.text import SURROGATE, counted, in_paragraphs
+from polyqa.base.text import INVISIBLE, SURROGATE, counted, in_paragraphs
 from polyqa.base.values import Coverage, Interpretation, Passage, Sources, json_data, pop_sources, told_by
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.extractive import MODEL_NAME, ExtractiveEngine
@@ -210,7 +210,7 @@ class Result:
 
 
 def check_question(question: str) -> str:
-    """Return the question without white space around it.
+    """Return the question without white space around it, and without what nobody sees in it.
 
     Raises
     ------
@@ -219,18 +219,19 @@ def check_question(question: str) -> str:
     """
     if not isinstance(question, str):
         raise PolyqaError(f"A question is a text, not {question!r:.80}.")
-    question = " ".join(question.removeprefix("\ufeff").split())  # a file of Windows may begin so
+    question = " ".join(question.split())
+    if half := SURROGATE.search(question):
+        raise PolyqaError(
+            f"Character {half.start() + 1} of the question is half of one (U+{ord(half[0]):04X}) and cannot be sent. "
+            "Type it again; a terminal that does not write UTF-8 is the usual cause."
+        )
+    question = " ".join(INVISIBLE.sub("", question).split())  # between words it would leave two spaces
     if not question:
         raise PolyqaError("The question is empty; ask something like: When did Titanic come out?")
     if len(question) > MAX_QUESTION:
         raise PolyqaError(
             f"The question has {len(question):,} characters; at most {MAX_QUESTION:,} are taken. "
             "Ask one question, without the text it is about."
-        )
-    if half := SURROGATE.search(question):
-        raise PolyqaError(
-            f"Character {half.start() + 1} of the question is half of one (U+{ord(half[0]):04X}) and cannot be sent. "
-            "Type it again; a terminal that does not write UTF-8 is the usual cause."
         )
     return question
 

@@ -9,6 +9,10 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Finds what steers a terminal or turns the direction of writing: C0 without tab and line feed, DEL, C1, and more."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Finds half a character (a lone surrogate). JSON and the names of files bring some in."""
+INVISIBLE = re.compile(
+    r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff\x00-\x08\x0b\x0e-\x1f\x7f]"
+)
+"""Finds what a copied text has that nobody sees, within words, too; joiners, which shape letters, are none of it."""
 
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 """Numbers in words, by the number."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from textwrap import dedent
 
+from polyqa.base.text import INVISIBLE
 from polyqa.metrics.text import UNSPACED
 
 from .blocks import Block
@@ -29,9 +30,6 @@ _HYPHEN = re.compile(
 """What a line's end adds to a text: hyphens, and a space where none parts words, as in Japanese."""
 _LIGATURES = str.maketrans({0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl"})
 """What a PDF of TeX has for them, by the encoding of its fonts (T1)."""
-_INVISIBLE = re.compile(
-    r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ud800-\udfff\x00-\x08\x0b\x0e-\x1f\x7f]"
-)
 _UNBROKEN = re.compile(r"[!-~]{300,}")
 """Encoded data, such as base64; no text has such words."""
 _LEADERS = re.compile(
@@ -103,7 +101,7 @@ def inline(text: str) -> str:
     if "<" in text:
         text = re.sub(r"\s+([,.;:!?)])", r"\1", _TAG.sub(" ", text))
     text = html.unescape(text).replace(LESS_THAN, "<")
-    return " ".join(_UNBROKEN.sub("", _INVISIBLE.sub("", text)).replace("¶", "").split())
+    return " ".join(_UNBROKEN.sub("", INVISIBLE.sub("", text)).replace("¶", "").split())
 
 
 def fields_parted(text: str) -> str:
@@ -129,7 +127,7 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
     result: list[Block] = []
     for block in blocks:
         if block.kind == "code":
-            text = dedent(_UNBROKEN.sub("", _INVISIBLE.sub("", block.text).replace("\f", "\n").replace(LESS_THAN, "<")))
+            text = dedent(_UNBROKEN.sub("", INVISIBLE.sub("", block.text).replace("\f", "\n").replace(LESS_THAN, "<")))
             text = re.sub(r"\n\s*\n", "\n", text).strip("\n")
         elif block.kind == "table":
             text = "\n".join(filter(None, map(inline, block.text.splitlines())))

@@ -211,8 +211,12 @@ def test_a_program_of_ones_own_without_aforward_is_asked_as_often_at_once_as_is_
     assert (len(answered), answered.failed) == (20, {})
 
 
-def test_a_byte_order_mark_is_no_part_of_a_question() -> None:
-    assert asking.check_question("\ufeffwho founded Rome? ") == "who founded Rome?"
+def test_what_nobody_sees_is_no_part_of_a_question() -> None:
+    """A byte order mark, and what a copied text has within words; a joiner shapes letters."""
+    copied = "\ufeffwho found\u200bed \u202eRo\u00adme\u202c \u2060 ? می\u200cروم"
+    assert asking.check_question(copied) == "who founded Rome ? می\u200cروم"
+    with pytest.raises(PolyqaError, match="empty"):
+        asking.check_question("\u200b \ufeff")
 
 
 def test_what_gives_no_answer_is_said() -> None:
