@@ -153,6 +153,7 @@ def checked_program(
     if not isinstance(program, dspy.Module):
         check_settings(program, split_settings(settings)[1], demos=settings.get("demos"))
         return partial(load, program, **{"helper_lm": helper_lm, **settings}), str(program)
+    _refuse_models(settings)
     if names := [name for name, value in settings.items() if value is not None]:
         raise PolyqaError(
             f"The program is made already: {', '.join(names)} cannot be given. Give its name, or make it with "
@@ -169,6 +170,15 @@ def _with_helper(program: dspy.Module, helper: dspy.LM | None) -> dspy.Module:
     return helped
 
 
+def _refuse_models(settings: Mapping[str, Any]) -> None:
+    """Say where a language model is named; nothing that is loaded has one."""
+    if named := sorted({"lm", "models"}.intersection(settings)):
+        raise PolyqaError(
+            f"{named[0]} is no setting of a program. One that you load is called under dspy.context(lm=…) or by "
+            "polyqa.ask(…, lm=…); what runs programs, such as polyqa.evaluate, takes models=polyqa.Models(lm=…)."
+        )
+
+
 def check_settings(
     program: str | Path, settings: Mapping[str, Any], *, demos: str | Path | None = None
 ) -> dict[str, Any]:
@@ -176,11 +186,7 @@ def check_settings(
 
     A `PolyqaError` says what does not fit: a compiled program takes neither settings nor demos.
     """
-    if named := sorted({"lm", "models"}.intersection(settings)):
-        raise PolyqaError(
-            f"{named[0]} is no setting of a program. One that you load is called under dspy.context(lm=…) or by "
-            "polyqa.ask(…, lm=…); what runs programs, such as polyqa.evaluate, takes models=polyqa.Models(lm=…)."
-        )
+    _refuse_models(settings)
     if program in PROGRAMS:
         return checked_settings(str(program), settings)
     if find_artifact(program) is None:

@@ -315,6 +315,8 @@ def test_places_that_cannot_be_written_are_told_before_anything_is_asked(
     made = polyqa.load("rac")
     with pytest.raises(PolyqaError, match="made already: passages cannot be given"):
         answer(program=made, passages=2)
+    with pytest.raises(PolyqaError, match="lm is no setting of a program"):
+        answer(program=made, lm="local")
     assert server.requests == []
     assert answer(program=made).failed == {}
 
