@@ -385,7 +385,7 @@ def result_of(
             interpretations=readings,
             passages=passages,
             sources=pop_sources(fields),
-            coverage=fields.pop("coverage", None),
+            coverage=fields.pop("coverage", None) if isinstance(fields.get("coverage"), Coverage | None) else None,
             program=name,
             lm=model.model,
             calls=recorder.calls,

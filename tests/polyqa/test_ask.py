@@ -186,7 +186,7 @@ def test_what_a_program_of_ones_own_tells_is_data_whatever_it_is(tmp_path: Path)
 
 
 def test_what_a_program_of_ones_own_means_by_our_names_stays() -> None:
-    own: dict[str, Any] = {"sources": ["a newspaper"], "faults": ["a leak"]}
+    own: dict[str, Any] = {"sources": ["a newspaper"], "faults": ["a leak"], "coverage": 0.5}
 
     class Garage(Own):
         def forward(self, question: str) -> Any:
@@ -195,6 +195,7 @@ def test_what_a_program_of_ones_own_means_by_our_names_stays() -> None:
 
     result = polyqa.ask("What is wrong with it?", program=Garage(), lm=own_lm())
     assert (result.standing, result.sources, result.faults, result.extra) == ("unanswered", (), (), own)
+    assert result.coverage is None
     json.dumps(result.to_dict())
 
 
