@@ -400,7 +400,7 @@ def result_of(
         program,
         min_confidence,
         own_confidence,
-        gives_readings="interpretations" in prediction,
+        gives_readings=prediction.get("interpretations") is not None,
     )
 
 

@@ -110,16 +110,20 @@ def _line_once(line: str) -> str:
 
 
 def tells_nothing(text: str, asked: str = "") -> bool:
-    """Return whether a long answer only says that there is none.
+    """Return whether a long answer only says that there is none, or is none.
 
     True answers begin alike ("No passage names the musical; the film came out in 1997."). They name somebody or
     something, or a number, that is not in the question, or whatever else was asked; a refusal does not.
 
     >>> tells_nothing("Based on the passages, there is no mention of it."), tells_nothing("No. It rained.")
     (True, False)
+    >>> tells_nothing(""), tells_nothing("N/A")
+    (True, True)
     >>> tells_nothing("The text does not mention hunting; Congress passed it in 1791.")
     False
     """
+    if is_bare_null(text):
+        return True
     statement = strip_dress(without_thoughts(text)).strip()
     refuses = looks_like_refusal(statement) or any(
         _LACK.search(sentence) and _TELLING.search(sentence) for sentence in re.split(r"[.!?\n]", statement)

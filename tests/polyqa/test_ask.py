@@ -97,17 +97,23 @@ def test_a_program_and_a_language_model_of_one_s_own_are_asked_in_every_way(tmp_
 class Retrieving(dspy.Module):
     """A program of a user's own that answers from passages, which are texts as DSPy's retrievers give them."""
 
-    def __init__(self, answer: str) -> None:
+    def __init__(self, answer: str, **more: Any) -> None:
         super().__init__()
-        self.told = answer
+        self.told, self.more = answer, more
 
     def forward(self, question: str) -> dspy.Prediction:
-        return dspy.Prediction(answer=self.told, passages=["The film Titanic was shown in 1997.", "It is a ship."])
+        passages = ["The film Titanic was shown in 1997.", "It is a ship."]
+        return dspy.Prediction(answer=self.told, passages=passages, **self.more)
 
 
-@pytest.mark.parametrize(("answer", "standing"), [("In 1997.", "answered"), ("I do not know.", "unanswered")])
-def test_the_answer_of_a_program_that_gives_no_readings_is_told_as_it_is(answer: str, standing: str) -> None:
-    result = polyqa.ask("When did Titanic come out?", program=Retrieving(answer), lm=own_lm())
+@pytest.mark.parametrize("more", [{}, {"interpretations": None}])
+@pytest.mark.parametrize(
+    ("answer", "standing"), [("In 1997.", "answered"), ("I do not know.", "unanswered"), ("", "unanswered")]
+)
+def test_the_answer_of_a_program_that_gives_no_readings_is_told_as_it_is(
+    answer: str, standing: str, more: dict[str, Any]
+) -> None:
+    result = polyqa.ask("When did Titanic come out?", program=Retrieving(answer, **more), lm=own_lm())
     assert (result.answer, result.standing, result.interpretations) == (answer, standing, ())
     assert [(one.pid, one.text) for one in result.passages][1] == ("2", "It is a ship.")
 
