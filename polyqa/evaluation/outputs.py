@@ -16,7 +16,7 @@ from polyqa.metrics.gold import Question
 from polyqa.metrics.text import normalize_answer
 from polyqa.replies import parse_interpretations
 
-from .loading.fields import IDS
+from .loading.fields import IDS, answers, unpacked
 from .records import Record
 from .scoring import OF_READINGS, JudgeError, Output, Scored, Scorer
 
@@ -87,8 +87,8 @@ def _output(record: Row) -> tuple[str, Output | None]:
             return question_id, None
         raise ValueError(f"no answer (one of {', '.join(_ANSWER_KEYS + _GOLD_KEYS)}) and no interpretations")
     output = Output(None) if answer is None else _answer(answer)
-    if "interpretations" in row:
-        output = replace(output, interpretations=_interpretations(row["interpretations"]))
+    if readings := unpacked(row.get("interpretations")):
+        output = replace(output, interpretations=_interpretations(readings))
     passages, universe = (
         _passages(row.get(name), name) for name in ("passages" if "passages" in row else "docs", "universe")
     )
@@ -103,15 +103,15 @@ def _output(record: Row) -> tuple[str, Output | None]:
 
 
 def _answer(value: Any) -> Output:
-    if isinstance(value, str | int | float):  # of a column of figures
-        return Output(as_id(value))
+    value = unpacked(value)
+    if isinstance(value, str | int | float):  # figures of a column, yes or no
+        return Output(*answers(value))
     if isinstance(value, list):
         # KILT has an object for each answer.
-        answers = [
-            item.get("answer") if isinstance(item, Mapping) and "question" not in item else item for item in value
-        ]
-        texts = [text for text in answers if isinstance(text, str)]
-        if len(texts) == len(value):
+        texts = answers(
+            [item.get("answer") if isinstance(item, Mapping) and "question" not in item else item for item in value]
+        )
+        if all(isinstance(text, str) for text in texts):
             return Output(None, tuple(Interpretation(question="", answer=text) for text in texts))
     return Output(None, _interpretations(value))
 
@@ -141,10 +141,11 @@ _SOURCES = TypeAdapter(tuple[Sources, ...])
 
 
 def _passages(value: Any, name: str) -> tuple[Passage, ...]:
-    if not isinstance(value, list | None):
+    items = unpacked(value) or []
+    if not isinstance(items, list):
         raise ValueError(f"{name} must be a list")
     passages = []
-    for number, item in enumerate(value or (), 1):
+    for number, item in enumerate(items, 1):
         record = {"text": item} if isinstance(item, str) else item
         if not isinstance(record, Mapping) or not isinstance(record.get("text"), str):
             raise ValueError(f"{name}: passage {number} has no text")

@@ -54,6 +54,7 @@ def read(folder: Path, content: str | bytes | Any) -> dict[str, Output]:
         ('[{"ID": "a", "Answer": "x"}]', {"a": Output("x")}),
         ('{"a": "x", "b": ""}', {"a": Output("x"), "b": Output("")}),
         ('{"a": 1997, "b": 5.0, "c": 1.5}', {"a": Output("1997"), "b": Output("5"), "c": Output("1.5")}),
+        ('{"a": true, "b": [7]}', {"a": Output("yes"), "b": Output(None, (Interpretation(question="", answer="7"),))}),
         ('{"a": ["blue", "green"], "b": []}', {"a": Output(None, UNNAMED), "b": Output(None)}),
         ('{"a": [{"question": "Which?", "answer": "blue"}]}', {"a": Output(None, BLUE)}),
         ('{"a": [["Which?", "blue"]]}', {"a": Output(None, BLUE)}),
@@ -126,6 +127,17 @@ def test_a_table_is_read(tmp_path: Path) -> None:
     path = tmp_path / "outputs.csv"
     path.write_text('qid,answer\n7,"blue, or green"\n8,\n', encoding="utf-8")
     assert read_outputs(path) == {"7": Output("blue, or green"), "8": Output("")}
+
+
+def test_cells_of_a_table_hold_lists_or_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "outputs.tsv"
+    rows = [
+        ["id", "answer", "passages", "interpretations"],
+        ["1", '["blue", "green"]', '["t"]', ""],
+        ["2", "x", "", "[{'question': 'Which?', 'answer': 'blue'}]"],  # as pandas writes them
+    ]
+    path.write_text("\n".join("\t".join(row) for row in rows), encoding="utf-8")
+    assert read_outputs(path) == {"1": Output(None, UNNAMED, passages=(T,)), "2": Output("x", BLUE)}
 
 
 @pytest.mark.parametrize(("name", "told"), [("missing.json", "cannot be read"), (".", "this is a folder")])

@@ -34,13 +34,19 @@ def distinct(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def answers(value: Any) -> Any:
-    """Return the aliases of an answer as a list: a text may be one, or a list that a table or PopQA holds as text."""
+def unpacked(value: Any) -> Any:
+    """Return the list that a table or PopQA holds as text; anything else as it is."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         for read in (json.loads, ast.literal_eval):
             with suppress(ValueError, SyntaxError, TypeError, RecursionError):
                 if isinstance(listed := read(value), list):
-                    return answers(listed)
+                    return listed
+    return value
+
+
+def answers(value: Any) -> Any:
+    """Return the aliases of an answer as a list: a text may be one, or a list that a table or PopQA holds as text."""
+    value = unpacked(value)
     if isinstance(value, bool):
         return ["yes" if value else "no"]
     if isinstance(value, list):
