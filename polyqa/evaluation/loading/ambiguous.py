@@ -191,12 +191,16 @@ class SituatedQARecord(QuestionRecord):
 
 
 class MultiAnswerRecord(QuestionRecord):
-    """WebQuestions (Berant et al., 2013), QAMPARI as ALCE has it: all ``answers``, texts or aliases, are asked for."""
+    """WebQuestions (Berant et al., 2013), QAMPARI as ALCE has it: all ``answers``, texts or aliases, are asked for.
+
+    A question with an empty list, or an empty text in its place, has no answer.
+    """
 
     name = "multi-answer"
     title = "questions with several answers"
+    may_be_null = frozenset({"answers"})
 
-    answers: Annotated[list[Answers], Field(min_length=1), BeforeValidator(answers)]
+    answers: Annotated[list[Answers], BeforeValidator(lambda value: answers(value or []))]
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
@@ -205,13 +209,13 @@ class MultiAnswerRecord(QuestionRecord):
         nested = isinstance(listed, list) and any(isinstance(one, list) for one in listed)
         return nested or bool(row.keys() & {"utterance", "url"})
 
-    def to_question(self, id: str) -> Question:
+    def to_question(self, id: str) -> Question | None:
         """Return the record as a question; every answer is a reading, which asks the question itself.
 
         An answer that is listed twice would count twice, so repetitions are dropped.
         """
         readings = dict.fromkeys(Reading(self.question, tuple(answer)) for answer in self.answers)
-        return Question(id=id, question=self.question, readings=tuple(readings))
+        return Question(id=id, question=self.question, readings=tuple(readings)) if readings else None
 
 
 class RamdocsRecord(QuestionRecord):

@@ -137,6 +137,14 @@ def test_a_question_without_an_answer_is_left_out(key: str, nothing: Any, first:
     assert loaded.left_out == {"1" if first else "2"}
 
 
+@pytest.mark.parametrize("nothing", [None, [], "", "[]"])
+def test_a_question_without_any_of_several_answers_is_left_out(nothing: Any) -> None:
+    rows = [{"question": "Who?", "answers": nothing}, {"question": "Who is it?", "answers": ["Eve", "Ada"]}]
+    loaded = convert([Record(f"{n}", row) for n, row in enumerate(rows, 1)], "multi-answer", "mine")
+    assert [question.answers for question in loaded.questions] == [[("Eve",), ("Ada",)]]
+    assert loaded.left_out == {"1"}
+
+
 def test_an_answer_may_be_yes_or_a_figure_beside_lists() -> None:
     rows = [["Eve"], "Ada", [1, 2.0, "x"], True]
     found = questions_from_records([{"question": f"Who {n}?", "answer": row} for n, row in enumerate(rows)])
