@@ -18,7 +18,7 @@ from .formats import detect_format, named_format
 from .plain import PlainRecord
 
 _WITH_PASSAGES = {"ctxs", "positive_ctxs"}  # of DPR
-_SEVERAL = "--format multi-answer takes each as an answer of its own"
+_SEVERAL = "--format multi-answer takes each alias as an answer of its own"
 _ASKS = re.compile(r"[?？؟;՞]|\b(?:who|whom|whose|what|when|where|which|why|how)\b", re.I)
 
 

@@ -15,7 +15,7 @@ PUBLIC: dict[str, tuple[str, str, str, list[tuple[str, str, list[tuple[str, ...]
         "nq-test.qa.csv",
         "who built it\t['Earl Rowan', \"Rowan's men\"]\nwhen, then\t['1432']\n",
         "read as questions with an answer: 2 questions, 1.5 aliases each; "
-        "--format multi-answer takes each as an answer of its own",
+        "--format multi-answer takes each alias as an answer of its own",
         [("1", "who built it", [("Earl Rowan", "Rowan's men")]), ("2", "when, then", [("1432",)])],
     ),
     "DPR with passages": (
