@@ -216,7 +216,9 @@ def table_command(
     columns: Annotated[str | None, typer.Option(metavar="NAMES", help="Names of metrics, separated by commas.")] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw DR, or the first of --columns, to a .png, .svg or .pdf file."),
+        typer.Option(
+            metavar="FILE", help="Draw the headline metric, or the first of --columns, to a .png, .svg or .pdf file."
+        ),
     ] = None,
     as_json: options.Json = False,
 ) -> None:
@@ -238,7 +240,7 @@ def table_command(
     if plot is not None:
         from polyqa.reports.plots import plot_runs
 
-        plot_runs(opened, plot, metric=metrics[0] if columns else "dr")
+        plot_runs(opened, plot, metric=metrics[0] if columns else None)
     if as_json:
         show_json([run.to_dict() for run in opened])
     else:

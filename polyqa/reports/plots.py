@@ -12,6 +12,7 @@ from polyqa.base.files import write_atomically
 from polyqa.base.html import shortened
 from polyqa.base.text import counted
 from polyqa.evaluation.columns import COLUMNS
+from polyqa.evaluation.comparison import HEADLINE, headline_of
 from polyqa.evaluation.runs import Run, same_questions, summarize
 from polyqa.evaluation.verdicts import question_values, won_and_lost
 
@@ -51,8 +52,13 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
     return path
 
 
-def plot_runs(runs: Sequence[Run], path: str | Path, *, metric: str = "dr") -> Path:
+def plot_runs(runs: Sequence[Run], path: str | Path, *, metric: str | None = None) -> Path:
     """Draw one metric of runs of the same questions as horizontal bars with their 95% intervals, best on top.
+
+    Parameters
+    ----------
+    metric
+        A column of `columns.COLUMNS`; by default the headline metric, see `headline_of`.
 
     Raises
     ------
@@ -60,8 +66,9 @@ def plot_runs(runs: Sequence[Run], path: str | Path, *, metric: str = "dr") -> P
         If the format is unknown, no run has the metric, or runs are of different questions.
     """
     check_format(path)
-    values = [(run, summarize(run.records).get(metric)) for run in runs]
-    ours = [(run, value) for run, value in values if value is not None]
+    values = [(run, summarize(run.records)) for run in runs]
+    metric = metric or headline_of(name for _, summary in values for name in summary) or HEADLINE[0]
+    ours = [(run, summary[metric]) for run, summary in values if metric in summary]
     if not ours:
         raise PolyqaError(f"No run has the metric {metric!r}.")
     first = ours[0][0]

@@ -93,7 +93,12 @@ def test_runs_that_lack_the_metric_are_left_out(tmp_path: Path) -> None:
     other = run_of([record("q", {"f1_answer": 1.0})], "other")
     assert not any("other" in one for one in labels(plot_runs([GOOD, other], tmp_path / "figure.svg")))
     with pytest.raises(PolyqaError, match="No run has the metric 'dr'"):
-        plot_runs([other], tmp_path / "none.svg")
+        plot_runs([other], tmp_path / "none.svg", metric="dr")
+
+
+def test_runs_without_dr_are_drawn_by_the_metric_that_tells_most_of_them(tmp_path: Path) -> None:
+    plain = run_of([record("q", {"f1_answer": 0.5, "str_em": 0.25})], "plain")
+    assert "50.0" in labels(plot_runs([plain], tmp_path / "figure.svg"))
 
 
 @pytest.mark.parametrize(
