@@ -162,6 +162,8 @@ def run_name(
     question_set = as_questions(questions)
     # A sample, or another split, has a folder of its own: the first try on a few questions is in nobody's way.
     parts = [program, question_set.short, *(str(part) for part in (question_set.split, question_set.limit) if part)]
+    if question_set.limit and question_set.seed:
+        parts.append(f"seed-{question_set.seed}")
     if lm != MODEL_NAME:
         parts.append(split_address(lm)[0])
     if helper_lm is not None:

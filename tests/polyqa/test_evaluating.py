@@ -78,7 +78,8 @@ def test_a_run_says_where_its_questions_come_from(evaluate: Evaluate, tmp_path: 
     asked = polyqa.Questions("homonyms", split="test", limit=1, seed=3)
     run = evaluate("closed-book", asked)
     assert run.settings.questions.startswith("homonyms (test), 1 question (")
-    assert run_name("closed-book", asked, "openai/x", "a/b.json") == "closed-book--homonyms--test--1--openai-x--b"
+    name = "closed-book--homonyms--test--1--seed-3--openai-x--b"
+    assert run_name("closed-book", asked, "openai/x", "a/b.json") == name
     assert run_name("compiled/mine", "a/b.json") == "compiled-mine--b"
 
 
