@@ -9,8 +9,6 @@ the program itself asks once more.
 """
 
 import json
-import socket
-import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -29,7 +27,7 @@ from polyqa.loading import load
 from polyqa.programs.registry import REGISTRY
 
 from ..results import JsonFile, Programs, Table, report, tracked
-from ..servers import completion, prompt_key, running, send, send_head
+from ..servers import completion, prompt_key, reset, running, send, send_head
 
 _DRIP = 0.2  # seconds before every byte
 
@@ -124,9 +122,7 @@ def _send(handler: BaseHTTPRequestHandler, failure: Failure, over: threading.Eve
     if failure.manner == "hang":
         over.wait()
     if failure.manner in ("hang", "reset"):
-        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        handler.connection.close()
-        handler.close_connection = True
+        reset(handler)
         return
     data = failure.body.encode()
     if failure.manner == "whole":

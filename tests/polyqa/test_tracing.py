@@ -21,9 +21,9 @@ from typing import Any
 import dspy
 import pytest
 from openai_server import Wire, serve
-from serving import QuietHandler, serving
 
 import polyqa
+from lab.servers import QuietHandler, serving
 from polyqa.base.errors import PolyqaError
 from polyqa.language_models import embedded_engine
 from polyqa.tracing import TracingWarning, traced

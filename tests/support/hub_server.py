@@ -18,7 +18,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import yaml
-from serving import QuietHandler, serving
+
+from lab.servers import QuietHandler, serving
 
 TOKEN = "hf_of_the_test"
 Answer = tuple[int, bytes, dict[str, str]]

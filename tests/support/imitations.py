@@ -26,7 +26,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from serving import QuietHandler, serving
+from lab.servers import QuietHandler, completion, serving
 
 GOOD = (
     "## interpretations\n1. Who built Harbour Castle? | Earl Rowan [1]\n\n## answer\nEarl Rowan built Harbour Castle."
@@ -65,17 +65,10 @@ class Imitation:
         return body
 
     def completion(self) -> Reply:
-        message = {"role": "assistant", "content": self.text}
+        body = completion("m", self.text, self.finish, (10, 5))
         if self.thoughts is not None:
-            message["reasoning_content"] = self.thoughts
-        return 200, {
-            "id": "chatcmpl-1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": "m",
-            "choices": [{"index": 0, "message": message, "finish_reason": self.finish}],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
-        }
+            body["choices"][0]["message"]["reasoning_content"] = self.thoughts
+        return 200, body
 
 
 def _words(body: dict[str, Any]) -> int:

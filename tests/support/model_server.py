@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from serving import QuietHandler, serving
+from lab.servers import QuietHandler, serving
 
 
 @dataclass

@@ -1,8 +1,6 @@
 """A real OpenAI-compatible HTTP server on localhost that serves an engine over the wire."""
 
 import json
-import socket
-import struct
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dspy.lm15 import LM15Error, Message, Request, Response
-from serving import QuietHandler, serving
+
+from lab import servers
 
 
 class Engine(Protocol):
@@ -42,19 +41,7 @@ class Server:
 
 def completion(text: str | None, finish_reason: str = "stop") -> str:
     """Return the body of a completion, for `Wire`."""
-    return json.dumps(_body(text, finish_reason, {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}, "m"))
-
-
-def _body(text: str | None, finish_reason: str | None, usage: dict[str, Any], model: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 0,
-        "model": model,
-        "choices": [{"index": 0, "message": message, "finish_reason": finish_reason}],
-        "usage": usage,
-    }
+    return json.dumps(servers.completion("m", text, finish_reason))
 
 
 @contextmanager
@@ -83,7 +70,7 @@ def serve(
     over = threading.Event()
     failing = iter(failures)
 
-    class Handler(QuietHandler):
+    class Handler(servers.QuietHandler):
         def do_POST(self) -> None:
             nonlocal running
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -102,7 +89,7 @@ def serve(
                 data = json.dumps(reply).encode()
             except Wire as wire:
                 if wire.body is None:
-                    self._reset()
+                    servers.reset(self)
                     return
                 data, status, content_type = wire.body.encode(), wire.status, wire.content_type
             finally:
@@ -123,11 +110,6 @@ def serve(
                         return
                     self.wfile.write(bytes([byte]))
 
-        def _reset(self) -> None:
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.connection.close()
-            self.close_connection = True
-
         def _answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
             if self.path.split("?")[0] != "/v1/chat/completions":
                 return 404, {"error": {"message": f"no such path: {self.path}"}}
@@ -146,14 +128,10 @@ def serve(
                 response = engine.complete(request)
             except LM15Error as error:
                 return 400, {"error": {"message": str(error), "type": "invalid_request_error"}}
-            usage = {
-                "prompt_tokens": response.usage.input_tokens,
-                "completion_tokens": response.usage.output_tokens,
-                "total_tokens": response.usage.total_tokens,
-            }
-            return 200, _body(response.message.text, response.finish_reason, usage, body["model"])
+            tokens = response.usage.input_tokens, response.usage.output_tokens
+            return 200, servers.completion(body["model"], response.message.text, response.finish_reason, tokens)
 
-    with serving(Handler) as base:
+    with servers.serving(Handler) as base:
         state = Server(f"{base}/v1")
         try:
             yield state

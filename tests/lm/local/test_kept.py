@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from serving import QuietHandler, serving
 
+from lab.servers import QuietHandler, serving
 from polyqa.lm.local import LocalServer, LocalSettings
 from polyqa.lm.local.kept import KeptPrompts
 from polyqa.models.gguf import kept_files
