@@ -116,11 +116,11 @@ def serve_command(
 
     with traced(mlflow):
         if mcp:
-            from polyqa.web.mcp import run_mcp
+            from polyqa.web.mcp import mcp_server
 
             shelf = _shelf(models, indexes, programs)
             say("polyqa serves ask and search on standard input and output.", err=True)
-            run_mcp(shelf)
+            mcp_server(shelf).run("stdio")  # until the client goes
             return
         from polyqa.serving import guard_of, limits_of, serve
 

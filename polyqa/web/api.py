@@ -82,7 +82,7 @@ def api_router(service: Service) -> APIRouter:
         where: Annotated[str | None, Query(max_length=LONGEST, description=CONDITION)] = None,
     ) -> dict[str, Any]:
         """Find passages."""
-        passages = await service.search(query, k, index, where)
+        passages = await asyncio.to_thread(shelf.search, query, k, index, where)
         return {"index": index or shelf.default_index, "query": query, "passages": passages}
 
     return router

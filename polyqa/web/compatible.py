@@ -1,5 +1,6 @@
 """Interfaces of other software: OpenAI's chat completions, and the search of `dspy.ColBERTv2`."""
 
+import asyncio
 import re
 import time
 import uuid
@@ -77,7 +78,7 @@ def compatible_router(service: Service) -> APIRouter:
         """
         if not 1 <= k <= MOST_PASSAGES:
             raise WebError("bad_request", f"k is from 1 to {MOST_PASSAGES}, not {k}.")
-        passages = await service.search(query, k, index, where)
+        passages = await asyncio.to_thread(service.shelf.search, query, k, index, where)
         shares = softmax(np.array([passage.score for passage in passages])) if passages else []
         topk = [
             {

@@ -50,7 +50,7 @@ def mcp_server(shelf: Shelf) -> MCPServer:
             ready = await asyncio.to_thread(shelf.program, *names, where)
             result = await aask(checked, program=ready, lm=shelf.lm)
         except (PolyqaError, WebError) as error:
-            raise ToolError(_said(error)) from None
+            raise ToolError(error.detail if isinstance(error, WebError) else str(error)) from None
         data = result.to_dict()
         told = {name: data[name] for name in ("standing", "confidence", "passages", "coverage", "respelled")}
         return {"answer": data["cited_answer"], "readings": data["interpretations"], **told}
@@ -64,10 +64,9 @@ def mcp_server(shelf: Shelf) -> MCPServer:
     ) -> dict[str, list[Passage]]:
         """Find the passages that are nearest to a query."""
         try:
-            checked, opened = check_question(query), await asyncio.to_thread(shelf.index, index, where)
-        except (PolyqaError, WebError) as error:
-            raise ToolError(_said(error)) from None
-        return {"passages": await asyncio.to_thread(opened.search, checked, k)}
+            return {"passages": await asyncio.to_thread(shelf.search, query, k, index, where)}
+        except WebError as error:
+            raise ToolError(error.detail) from None
 
     @server.resource("polyqa://catalog", mime_type="application/json")
     def catalog() -> dict[str, Any]:
@@ -78,12 +77,3 @@ def mcp_server(shelf: Shelf) -> MCPServer:
         return {"programs": programs, "indexes": sizes, "columns": columns}
 
     return server
-
-
-def run_mcp(shelf: Shelf) -> None:
-    """Serve on standard input and output, until the client goes."""
-    mcp_server(shelf).run("stdio")
-
-
-def _said(error: PolyqaError | WebError) -> str:
-    return error.detail if isinstance(error, WebError) else str(error)

@@ -18,7 +18,6 @@ from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from polyqa.asking import Result, aask, asking_back, check_question
 from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted
-from polyqa.base.values import Passage
 from polyqa.language_models import LOCAL
 from polyqa.lm.recorder import listening
 from polyqa.questions.database import NoDatabaseError
@@ -76,15 +75,6 @@ class Service:
         await asyncio.to_thread(self.shelf.index, index, ask.where)
         checked_fields = {"question": text, "program": program, "index": index}
         return ClientQuestion.model_construct(**(dict(ask) | checked_fields), request_id=request_id)
-
-    async def search(self, query: str, k: int, index: str | None, where: str | None = None) -> list[Passage]:
-        """Return the best passages of an index for a query; a `WebError` says what of it cannot be."""
-        opened = await asyncio.to_thread(self.shelf.index, index, where)
-        try:
-            checked = check_question(query)
-        except PolyqaError as error:
-            raise WebError("bad_request", str(error).replace("The question", "The query", 1)) from None
-        return await asyncio.to_thread(opened.search, checked, k)
 
     async def events(self, question: ClientQuestion) -> AsyncGenerator[Event, None]:
         """Yield what happens while a question is answered; the last event is the result.

@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 import dspy
 
 from polyqa.artifacts.store import CARD, artifact_names, find_artifact, read_artifact
+from polyqa.asking import check_question
 from polyqa.base.errors import PolyqaError
+from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import index_names
 from polyqa.loading import DEFAULT_INDEX, default_program, load, open_index, over, warm_up
@@ -123,6 +125,15 @@ class Shelf:
             return self.indexes[index] if where is None else self._filtered(index, where)
         except PolyqaError as error:
             raise WebError("bad_request", str(error)) from None
+
+    def search(self, query: str, k: int, index: str | None, where: str | None) -> list[Passage]:
+        """Return the best passages of an index for a query; a `WebError` says what of it cannot be. Blocks."""
+        opened = self.index(index, where)
+        try:
+            checked = check_question(query)
+        except PolyqaError as error:
+            raise WebError("bad_request", str(error).replace("The question", "The query", 1)) from None
+        return opened.search(checked, k)
 
     def program(self, name: str, index: str, where: str | None = None) -> dspy.Module:
         """Return a program over an index, loaded and warm; names are those of `names`. Blocks while it loads.

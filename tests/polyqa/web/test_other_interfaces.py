@@ -12,10 +12,12 @@ import openai
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.server.mcpserver.exceptions import ToolError
 from web_server import Web
 
 import polyqa
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.web.mcp import mcp_server
 
 QUESTION = "When did Solaris come out?"
 ASKED: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
@@ -132,6 +134,11 @@ def test_passages_are_found(client: httpx.Client, films: ColBERTIndex) -> None:
     assert client.get("/search", params={"query": " "}).json()["error"]["message"].startswith("The query is empty")
     for k in (0, 101):
         assert client.get("/api/search", params={"query": "a", "k": k}).status_code == 400
+
+
+def test_an_assistant_is_told_what_is_wrong_with_a_query(web: Web) -> None:
+    with pytest.raises(ToolError, match="The query is empty"):
+        asyncio.run(mcp_server(web.service.shelf).call_tool("search", {"query": " "}))
 
 
 def test_what_there_is_is_listed(client: httpx.Client) -> None:
