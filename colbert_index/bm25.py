@@ -79,13 +79,22 @@ class BM25Retriever(Shared, Retriever):
         require_positive(k)
         if not queries:
             return []
-        positions, scores = self._model.retrieve(
-            _tokenize(queries), k=min(k, len(self.passages)), show_progress=False, weight_mask=self._weights
-        )
-        return [
-            [self.passages[at].with_score(score) for at, score in zip(row, values, strict=True) if score > 0]
-            for row, values in zip(positions, scores, strict=True)
-        ]
+        return [self._best(terms, k) for terms in _tokenize(queries)]
+
+    def _best(self, terms: list[str], k: int) -> list[Passage]:
+        """Return the k best passages for the terms of a query.
+
+        bm25s orders equal scores as the processor sorts, which differs from one to another, and so would prompts. Any
+        fixed order does; what language models replied is recorded with titles backwards.
+        """
+        if not terms:
+            return []
+        scores = self._model.get_scores(terms, weight_mask=self._weights)
+        least = np.partition(scores, -k)[-k] if k < len(scores) else 0.0
+        found = np.flatnonzero((scores >= least) & (scores > 0)).tolist()
+        found.sort(key=lambda at: self.passages[at].title, reverse=True)
+        found.sort(key=lambda at: -scores[at])
+        return [self.passages[at].with_score(float(scores[at])) for at in found[:k]]
 
 
 def _build(texts: Sequence[str]) -> Any:

@@ -87,3 +87,13 @@ def test_one_passage_is_enough_and_none_is_not() -> None:
     assert BM25Retriever(FEW[:1]).search("green")[0].pid == "a"
     with pytest.raises(ValueError, match="at least one passage"):
         BM25Retriever([])
+
+
+def test_equal_scores_have_the_same_order_on_every_machine_and_in_every_corpus() -> None:
+    alike = [
+        Passage(pid=str(at), title=f"Hall {letter}", text="It was opened.") for at, letter in enumerate("CADBE" * 9)
+    ]
+    for passages in (alike, alike[::-1]):
+        for k in (3, 20, 45):
+            found = BM25Retriever(passages).search_many(["hall opened"], k)[0]
+            assert [one.title[-1] for one in found] == sorted("CADBE" * 9, reverse=True)[:k]
