@@ -90,10 +90,9 @@ def test_one_passage_is_enough_and_none_is_not() -> None:
 
 
 def test_equal_scores_have_the_same_order_on_every_machine_and_in_every_corpus() -> None:
-    alike = [
-        Passage(pid=str(at), title=f"Hall {letter}", text="It was opened.") for at, letter in enumerate("CADBE" * 9)
-    ]
+    names = "FBDCE" * 9
+    alike = [Passage(pid=str(at), title=f"Hall {name}", text="It was opened.") for at, name in enumerate(names)]
     for passages in (alike, alike[::-1]):
         for k in (3, 20, 45):
             found = BM25Retriever(passages).search_many(["hall opened"], k)[0]
-            assert [one.title[-1] for one in found] == sorted("CADBE" * 9, reverse=True)[:k]
+            assert [one.title[-1] for one in found] == sorted(names, reverse=True)[:k]
