@@ -108,7 +108,9 @@ def main(
     model: Annotated[str, typer.Option(help="The language model: a name of polyqa model list, or a file.")] = "",
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
     rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 2e-4,
-    start: Annotated[Path | None, typer.Option(help="Weights from which to go on, a lora.gguf.")] = None,
+    start: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="Weights from which to go on, a lora.gguf.")
+    ] = None,
     below: Annotated[int, typer.Option(help="Layers below this one stay as they are.")] = 0,
     minutes: Annotated[float, typer.Option(help="The longest it may take.")] = math.inf,
     longest: Annotated[int, typer.Option(help="Tokens of an example; longer ones are left out.")] = 640,
