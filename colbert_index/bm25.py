@@ -85,7 +85,7 @@ class BM25Retriever(Shared, Retriever):
         """Return the k best passages for the terms of a query.
 
         bm25s orders equal scores as the processor sorts, which differs from one to another, and so would prompts. Any
-        fixed order does; what language models replied is recorded with titles backwards.
+        fixed order does; with titles backwards most prompts are those to which replies were recorded.
         """
         if not terms:
             return []
