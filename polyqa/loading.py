@@ -61,6 +61,8 @@ def default_program(lm: str | dspy.LM | None) -> str:
 
 def open_index(index: str | Path | ColBERTIndex = DEFAULT_INDEX) -> ColBERTIndex:
     """Return an index by name or path; an opened one is returned as it is."""
+    if not isinstance(index, ColBERTIndex | str | Path):
+        raise PolyqaError(f"An index is a name, a path, or a ColBERTIndex, not {index!r:.80}.")
     return index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
 
 

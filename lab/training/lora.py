@@ -121,7 +121,7 @@ def fit(
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(weights, betas=(0.9, 0.98), weight_decay=0.0)
     model.train()
-    with log.open("w", encoding="utf-8") as file:
+    with log.open("w", encoding="utf-8", buffering=1) as file:  # a row as soon as it is known
         for loss, examples in losses:
             loss.backward()
             norm = torch.nn.utils.clip_grad_norm_(weights, 1.0)

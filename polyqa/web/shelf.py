@@ -221,6 +221,11 @@ def _own(name: str) -> Offered:
         make = resolve_name(name)
     except Exception as error:  # whatever the user's module does when it is imported
         raise PolyqaError(f"The program {name} cannot be imported ({type(error).__name__}: {error}).") from error
+    if not callable(make) or isinstance(make, dspy.Module):
+        raise PolyqaError(
+            f"{name} is {type(make).__name__}, made already; a server makes a program for each index: name a function "
+            "that takes an index and returns the program."
+        )
     summary, *_ = (make.__doc__ or "").strip().splitlines() or [""]
     return Offered(make.__name__, make, None, {**_about(None, compiled=False), "summary": summary})
 

@@ -10,7 +10,20 @@ from pydantic_core import PydanticCustomError
 from polyqa.base.rows import by_row
 from polyqa.metrics.gold import Document, Question, Reading
 
-from .fields import IDS, QUESTIONS, READING, Aliases, Answers, Id, Part, QuestionRecord, Text, answers, distinct
+from .fields import (
+    IDS,
+    QUESTIONS,
+    READING,
+    Aliases,
+    Answers,
+    Id,
+    LongAnswer,
+    Part,
+    QuestionRecord,
+    Text,
+    answers,
+    distinct,
+)
 
 
 class _LongAnswer(Part):
@@ -155,7 +168,7 @@ class SituatedQARecord(QuestionRecord):
     """SituatedQA (Zhang and Choi, 2021), and tables of one's own: each row has a reading of a question, and its answer.
 
     Rows with one id, or without ids with one question, are one question. A row whose ``reading`` (``edited_question``)
-    is empty answers the question as it was asked.
+    is empty answers the question as it was asked. A ``long_answer`` may stand in one row of a question, or in each.
     """
 
     name = "situatedqa"
@@ -164,6 +177,7 @@ class SituatedQARecord(QuestionRecord):
     id: Id = Field(validation_alias=AliasChoices(*IDS, *QUESTIONS))
     edited_question: Text | Literal[""] = Field(validation_alias=AliasChoices(*READING, *QUESTIONS))
     answer: Answers
+    long_answer: LongAnswer = None
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
@@ -173,7 +187,8 @@ class SituatedQARecord(QuestionRecord):
     def to_question(self, id: str) -> Question:
         """Return the record as a question of one reading; answers that repeat are dropped."""
         reading = Reading(self.edited_question or self.question, distinct(self.answer))
-        return Question(id=id, question=self.question, readings=(reading,))
+        long_answers = (self.long_answer,) if self.long_answer else ()
+        return Question(id=id, question=self.question, readings=(reading,), long_answers=long_answers)
 
     @staticmethod
     def joined(earlier: Question, later: Question) -> Question:
@@ -187,7 +202,8 @@ class SituatedQARecord(QuestionRecord):
             key = _folded(reading.question)
             first = readings.setdefault(key, reading)
             readings[key] = replace(first, short_answers=distinct((*first.short_answers, *reading.short_answers)))
-        return replace(earlier, readings=tuple(readings.values()))
+        long_answers = distinct((*earlier.long_answers, *later.long_answers))
+        return replace(earlier, readings=tuple(readings.values()), long_answers=long_answers)
 
 
 class MultiAnswerRecord(QuestionRecord):

@@ -67,6 +67,11 @@ Aliases = Annotated[list[Text], Field(min_length=1)]
 Answers = Annotated[Aliases, BeforeValidator(answers)]
 """The same, or a single text, or a list in a text."""
 
+LongAnswer = Annotated[
+    Text | None, BeforeValidator(lambda value: value if isinstance(value, str) and value.strip() else None)
+]
+"""A text beside the answer; in some data sets the key holds the place of a paragraph, which is none."""
+
 Id = Annotated[Text, BeforeValidator(as_id)]
 """A text, or a whole number taken as one."""
 

@@ -70,6 +70,25 @@ def test_lines_with_one_long_answer_each(write: Write) -> None:
     assert (question.id, question.long_answers) == ("-7", ("Nagano did in 1998.",))
 
 
+def test_tables_of_ones_own_have_long_answers_too(write: Write) -> None:
+    told = "Nagano hosted in 1998, Turin in 2006."
+    plain = f'question,answer,long_answer\nWho hosted?,Nagano,"{told}"\nWho won?,Italy,\n'
+    first, second = load_questions(write(plain, "plain.csv"))
+    assert (first.long_answers, second.long_answers) == ((told,), ())
+    rows = f'Who hosted?,Who in 1998?,Nagano,"{told}"\nWho hosted?,Who in 2006?,Turin,\n'
+    readings = f"question,reading,answer,long_answer\n{rows}"
+    (question,) = load_questions(write(readings, "readings.csv"))
+    assert ([reading.short_answers for reading in question.readings], question.long_answers) == (
+        [("Nagano",), ("Turin",)],
+        (told,),
+    )
+
+
+def test_what_only_shares_the_name_is_no_long_answer(write: Write) -> None:
+    row = {"question": "Who won?", "answer": "Italy", "long_answer": {"start_token": 7, "end_token": 90}}
+    assert load_questions(write([row]))[0].long_answers == ()
+
+
 def test_rows_as_the_hub_has_them(write: Write) -> None:
     pairs = {"question": ["Who hosted in 1998?", "Who hosted in 2006?"], "short_answers": [["Nagano"], ["Turin"]]}
     notes = {"knowledge": [[], []], "long_answer": ["Nagano, then Turin.", "Two cities."]}

@@ -158,6 +158,12 @@ def test_a_program_of_the_users_own_is_served(
     for name, why in (("read_aloud:worst", "AttributeError: .*worst"), ("half_written:best", "SyntaxError: ")):
         with pytest.raises(PolyqaError, match=rf"{name} cannot be imported \({why}"):
             Shelf(embedded_lm(), indexes=[films.path], programs=[name])
+    (tmp_path / "made.py").write_text(OWN + "\nmade, name = Best(None), 'best'")
+    for name, what in (("made:made", "Best"), ("made:name", "str")):
+        with pytest.raises(
+            PolyqaError, match=f"{name} is {what}, made already; .* name a function that takes an index"
+        ):
+            Shelf(embedded_lm(), indexes=[films.path], programs=[name])
 
 
 def test_what_nobody_named_and_cannot_be_read_is_left_out(
