@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 from scripted_engine import ScriptedEngine, scripted_lm
+from two_steps import OneStep
 
 import polyqa
 from polyqa.base.errors import PolyqaError
@@ -30,19 +31,25 @@ EXAMPLES = [
 ]
 
 
-class Mine(dspy.Module):
-    """A program of a user's own."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.answer = dspy.Predict("question -> answer")
-
-    def forward(self, question: str) -> dspy.Prediction:
-        return self.answer(question=question)
-
-
 def reply(prompt: Any) -> dict[str, object]:
     return {"answer": prompt.question.removeprefix("What colour is ").rstrip("?") + " is blue"}
+
+
+def always(gold: Any, pred: Any, trace: Any = None) -> float:
+    return 1.0
+
+
+def planned(
+    chosen: str | Recipe,
+    dev: int = 1,
+    tell: Callable[[Any], Any] = reply,
+    metric: Callable[..., Any] = always,
+    **more: Any,
+) -> Plan:
+    """Return a plan for the user's own examples, with so many questions of dev."""
+    asked = [dspy.Example(question=f"What colour is {n}?", answer=f"{n} is blue") for n in range(dev)]
+    given = {"lm": scripted_lm(ScriptedEngine(tell)), "threads": 1, **more}
+    return Plan.of(EXAMPLES[:3], [one.with_inputs("question") for one in asked], metric, recipe=chosen, **given)
 
 
 @pytest.mark.parametrize("name", ["labeled-few-shot", "bootstrap-few-shot", "bootstrap-random-search"])
@@ -55,7 +62,7 @@ def test_everything_is_the_users_own(name: str, tmp_path: Path, capsys: pytest.C
 
     with dspy.context(lm=scripted_lm(ScriptedEngine(reply))):
         plan = Plan.of(EXAMPLES[:3], EXAMPLES[3:], metric, recipe=name, threads=1)
-    compiled = compile(Mine(), plan, tmp_path / "work")
+    compiled = compile(OneStep(), plan, tmp_path / "work")
     assert {demo["question"] for demo in compiled.program.answer.demos} <= {one.question for one in EXAMPLES[:3]}
     # The search keeps the first of the best: without demos every answer is right already.
     assert bool(compiled.program.answer.demos) == (name != "bootstrap-random-search")
@@ -95,8 +102,8 @@ def test_a_plan_needs_a_metric_of_an_answer_and_a_language_model(reader: Reader)
 
 
 def test_an_artifact_is_made_of_a_name(tmp_path: Path) -> None:
-    with pytest.raises(PolyqaError, match=r"takes names only. Compile a Mine with polyqa.optimizers.compile"):
-        polyqa.compile(Mine(), out=tmp_path / "made")
+    with pytest.raises(PolyqaError, match=r"takes names only. Compile a OneStep with polyqa.optimizers.compile"):
+        polyqa.compile(OneStep(), out=tmp_path / "made")
     assert not (tmp_path / "made").exists()
 
 
@@ -111,28 +118,19 @@ def test_gold_questions_and_their_examples_are_taken_as_they_are(reader: Reader)
 def test_another_metric_asks_nothing_again_and_scores_anew(tmp_path: Path) -> None:
     engine = ScriptedEngine(reply)
     means = []
-    for value in (1.0, 0.5):
-        plan = planned("bootstrap-few-shot", lm=scripted_lm(engine))
-        plan.metric.function = lambda gold, pred, trace=None, value=value: value
-        made = compile(Mine(), plan, tmp_path / "work")
+    for metric in (always, lambda gold, pred, trace=None: 0.5):
+        plan = planned("bootstrap-few-shot", lm=scripted_lm(engine), metric=metric)
+        made = compile(OneStep(), plan, tmp_path / "work")
         means.append((made.before.summarized()["metric"].value, made.after.summarized()["metric"].value))
     assert means == [(100, 100), (50, 50)]
     assert len(engine.seen) == len(made.after.records) + len(EXAMPLES[:3]) + 1
 
 
 def test_another_temperature_of_what_writes_is_another_compilation(tmp_path: Path) -> None:
-    lm = scripted_lm(ScriptedEngine(reply))
     for temperature, told in ((0.0, None), (0.0, None), (1.0, "prompt_lm")):
-        plan = Plan.of(
-            EXAMPLES[:3],
-            EXAMPLES[3:],
-            lambda gold, pred, trace=None: 1.0,
-            recipe="labeled-few-shot",
-            lm=lm,
-            prompt_lm=dspy.LM("openai/writer", temperature=temperature),
-        )
+        plan = planned("labeled-few-shot", prompt_lm=dspy.LM("openai/writer", temperature=temperature))
         with pytest.raises(PolyqaError, match=f"another compilation: {told}") if told else nullcontext():
-            compile(Mine(), plan, tmp_path / "work")
+            compile(OneStep(), plan, tmp_path / "work")
 
 
 def test_labels_that_fill_nothing_are_told(tmp_path: Path) -> None:
@@ -150,24 +148,22 @@ def test_labels_that_fill_nothing_are_told(tmp_path: Path) -> None:
 
     train, dev = load_questions("homonyms/train", limit=3), load_questions("homonyms/dev", limit=1)
     for kind, demos in ((Own, 0), (Retrieving, 3)):
-        plan = Plan.of(
-            train, dev, lambda gold, pred, trace=None: 1.0, recipe="labeled-few-shot", lm=polyqa.embedded_lm()
-        )
+        plan = Plan.of(train, dev, always, recipe="labeled-few-shot", lm=polyqa.embedded_lm())
         with nullcontext() if demos else pytest.warns(UserWarning, match=r"no demos.*retrieve\(question\)"):
             made = compile(kind(), plan, tmp_path / kind.__name__)
         assert [len(one.demos) for one in made.program.predictors()] == [demos]
 
 
 def test_runs_of_which_none_is_good_are_told(tmp_path: Path) -> None:
-    plan = planned(Recipe(name="own", optimizer="own-runs"), tell=lambda prompt: {"answer": "green"})
-    plan.metric.function = lambda gold, pred, trace=None: float(pred.answer == gold.answer)
+    own = Recipe(name="own", optimizer="own-runs")
+    plan = planned(own, tell=lambda prompt: {"answer": "green"}, metric=lambda gold, pred, trace=None: 0.0)
     with pytest.warns(UserWarning, match=r"^None of the 3 runs .* nothing: one scores 0\.5 or more"):
-        made = compile(Mine(), plan, tmp_path / "work")
+        made = compile(OneStep(), plan, tmp_path / "work")
     assert not made.program.answer.demos
 
 
 def test_labels_that_fill_nothing_are_told_of_a_program_that_retrieves_in_its_own_way(tmp_path: Path) -> None:
-    class Own(Mine):
+    class Own(OneStep):
         def __init__(self) -> None:
             super().__init__()
             self.retrieve = dspy.Retrieve(k=1)
@@ -224,25 +220,19 @@ def test_gold_is_that_of_the_set_even_if_ids_are_numbers_of_rows(reader: Reader)
 
 
 @pytest.mark.parametrize("name", ["bootstrap-few-shot", "bootstrap-random-search"])
-def test_a_metric_that_always_fails_ends_the_compilation(name: str, tmp_path: Path) -> None:
-    with dspy.context(lm=scripted_lm(ScriptedEngine(reply))):
-        plan = Plan.of(EXAMPLES[:3], EXAMPLES[3:], lambda gold, pred, trace=None: pred.colour, recipe=name, threads=1)
-        with pytest.raises(PolyqaError, match=r"failed on every answer: AttributeError.*colour"):
-            compile(Mine(), plan, tmp_path / "work")
-
-
-@pytest.mark.parametrize("name", ["bootstrap-few-shot", "bootstrap-random-search"])
-def test_a_metric_in_per_cent_ends_the_compilation_even_if_some_answers_get_nothing(name: str, tmp_path: Path) -> None:
-    with dspy.context(lm=scripted_lm(ScriptedEngine(reply))):
-        plan = Plan.of(
-            EXAMPLES[:3],
-            EXAMPLES[3:],
-            lambda gold, pred, trace=None: 0.0 if "Alba" in gold.question else 90.0,
-            recipe=name,
-            threads=1,
-        )
-        with pytest.raises(PolyqaError, match=r"from 0 to 1; .* gave 90"):
-            compile(Mine(), plan, tmp_path / "work")
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [
+        (lambda gold, pred, trace=None: pred.colour, r"failed on every answer: AttributeError.*colour"),
+        # in per cent, though some answers get nothing
+        (lambda gold, pred, trace=None: 0.0 if "Alba" in gold.question else 90.0, r"from 0 to 1; .* gave 90"),
+    ],
+)
+def test_a_metric_of_no_use_ends_the_compilation(
+    name: str, metric: Callable[..., float], told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(PolyqaError, match=told):
+        compile(OneStep(), planned(name, metric=metric), tmp_path / "work")
 
 
 def test_gepa_hears_the_users_own_feedback(reader: Reader) -> None:
@@ -262,7 +252,7 @@ def test_demos_of_any_type_are_saved(tmp_path: Path) -> None:
         answer: str = dspy.OutputField()
         when: datetime.date = dspy.OutputField()
 
-    class Own(Mine):
+    class Own(OneStep):
         def __init__(self) -> None:
             super().__init__()
             self.answer = dspy.Predict(Dated)
@@ -270,32 +260,17 @@ def test_demos_of_any_type_are_saved(tmp_path: Path) -> None:
     def told(prompt: Any) -> dict[str, object]:
         return {**reply(prompt), "when": "2026-11-29"}
 
-    with dspy.context(lm=scripted_lm(ScriptedEngine(told))):
-        plan = Plan.of(
-            EXAMPLES[:3], EXAMPLES[3:], lambda gold, pred, trace=None: 1.0, recipe="bootstrap-few-shot", threads=1
-        )
-        made = compile(Own(), plan, tmp_path / "work")
+    made = compile(Own(), planned("bootstrap-few-shot", tell=told), tmp_path / "work")
     assert {demo["when"] for demo in made.program.answer.demos} == {"2026-11-29"}
-
-
-def always(gold: Any, pred: Any, trace: Any = None) -> float:
-    return 1.0
-
-
-def planned(chosen: str | Recipe, dev: int = 1, tell: Callable[[Any], Any] = reply, **more: Any) -> Plan:
-    """Return a plan for the user's own examples, with so many questions of dev."""
-    asked = [dspy.Example(question=f"What colour is {n}?", answer=f"{n} is blue") for n in range(dev)]
-    given = {"lm": scripted_lm(ScriptedEngine(tell)), "threads": 1, **more}
-    return Plan.of(EXAMPLES[:3], [one.with_inputs("question") for one in asked], always, recipe=chosen, **given)
 
 
 def test_a_program_without_readings_is_not_compiled_by_readings_alone(reader: Reader, tmp_path: Path) -> None:
     by_readings = AnswerMetric(reader, measure="f1_answer")
     with pytest.raises(PolyqaError, match=r"gave no readings .* Take the measure disambig_f1, or a metric of your own"):
-        compile(Mine(), replace(planned("bootstrap-few-shot"), metric=by_readings), tmp_path / "work")
+        compile(OneStep(), replace(planned("bootstrap-few-shot"), metric=by_readings), tmp_path / "work")
 
 
-class Failing(Mine):
+class Failing(OneStep):
     """Fails on every third question of dev."""
 
     def forward(self, question: str) -> dspy.Prediction:
@@ -320,7 +295,7 @@ def test_questions_that_fail_end_no_optimizer(tmp_path: Path) -> None:
 def test_no_demo_is_a_question_without_an_answer(optimizer: Any, tmp_path: Path) -> None:
     searching = {"num_candidate_programs": 1} if optimizer != "BootstrapFewShot" else {}
     own = Recipe(name="own", optimizer=optimizer, settings={"max_bootstrapped_demos": 1, **searching})
-    made = compile(Mine(), planned(own), tmp_path / "work")
+    made = compile(OneStep(), planned(own), tmp_path / "work")
     assert all(demo.get("answer") for demo in made.program.answer.demos)
     assert {one.demos.get("answer", 0) for one in made.trials} <= {0, 1}
     assert recipe("miprov2").settings["max_labeled_demos"] == 0
@@ -358,7 +333,7 @@ class Halved(dspy.LM):
 def test_half_a_character_ends_no_compilation(optimizer: Any, tmp_path: Path) -> None:
     searching = {"num_candidate_programs": 1} if "Search" in optimizer else {}
     own = Recipe(name="own", optimizer=optimizer, settings=searching)
-    made = compile(Mine(), planned(own, lm=Halved("tests/halved")), tmp_path / "work")
+    made = compile(OneStep(), planned(own, lm=Halved("tests/halved")), tmp_path / "work")
     assert {demo["answer"] for demo in made.program.answer.demos} <= {"blue \ufffd"}
     assert bool(made.program.answer.demos) == (not searching)
 
@@ -369,8 +344,8 @@ class Form(BaseModel):
 
 def test_a_language_model_may_be_asked_with_what_is_no_json(tmp_path: Path) -> None:
     plan = planned("bootstrap-few-shot", prompt_lm=dspy.LM("openai/writer", response_format=Form))
-    assert compile(Mine(), plan, tmp_path / "work").program.answer.demos
-    assert compile(Mine(), plan, tmp_path / "work").program.answer.demos, "the same goes on"
+    assert compile(OneStep(), plan, tmp_path / "work").program.answer.demos
+    assert compile(OneStep(), plan, tmp_path / "work").program.answer.demos, "the same goes on"
 
 
 @pytest.mark.parametrize(
@@ -398,7 +373,7 @@ def test_settings_that_are_of_no_use_cost_no_call(
     engine = ScriptedEngine(reply)
     chosen, lm = Recipe(name="own", optimizer=optimizer, settings=settings), scripted_lm(engine)
     with pytest.raises(PolyqaError, match=f"The recipe 'own' {told}"):
-        compile(Mine(), replace(planned("knn", lm=lm), recipe=chosen), tmp_path / "work")
+        compile(OneStep(), replace(planned("knn", lm=lm), recipe=chosen), tmp_path / "work")
     assert not engine.seen
 
 
@@ -439,18 +414,18 @@ def test_a_program_that_comes_out_otherwise_after_a_stop_is_scored_anew(tmp_path
 
     own = planned(Recipe(name="own", optimizer="own-runs"), dev=2, tell=tell)
     with pytest.raises(PolyqaError, match=r"the limit \(--max-calls\) is 6"):
-        compile(Mine(), own, tmp_path / "work", max_calls=6)  # on dev, on train, and one of the two on dev again
+        compile(OneStep(), own, tmp_path / "work", max_calls=6)  # on dev, on train, and one of the two on dev again
     assert (tmp_path / "work" / "after").exists()
     away = False
-    made = compile(Mine(), own, tmp_path / "work")
+    made = compile(OneStep(), own, tmp_path / "work")
     assert [demo["question"] for demo in made.program.answer.demos] == [one.question for one in EXAMPLES[:3]]
     assert made.after.failed == 0
 
 
 def test_what_is_reported_takes_no_part(tmp_path: Path) -> None:
     asked = [dspy.Example(question="What colour is Erfurt?", answer="Erfurt is red").with_inputs("question")]
-    made = compile(Mine(), planned("bootstrap-few-shot", testset=asked), tmp_path / "work")
+    made = compile(OneStep(), planned("bootstrap-few-shot", testset=asked), tmp_path / "work")
     assert [run.summarized()["metric"].value for run in made.test_runs] == [100, 100]
     assert made.spent.calls == 1 + 3 + 1
     with pytest.raises(PolyqaError, match="train and test share a question"):
-        compile(Mine(), planned("bootstrap-few-shot", testset=EXAMPLES[:1]), tmp_path / "other")
+        compile(OneStep(), planned("bootstrap-few-shot", testset=EXAMPLES[:1]), tmp_path / "other")
