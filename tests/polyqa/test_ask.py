@@ -9,7 +9,9 @@ from typing import Any
 import dspy
 import numpy as np
 import pytest
+from harness import Told
 from scripted_engine import ScriptedEngine
+from two_steps import OneStep as Own
 
 import polyqa
 from polyqa import asking
@@ -17,18 +19,16 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Interpretation, Passage
 
 
-class SaysYes(dspy.Module):
-    """A program whose language model says yes, from a passage."""
-
-    def forward(self, question: str) -> dspy.Prediction:
-        passage = Passage(pid="ship", title="RMS Titanic", text="The Titanic sank in April 1912.")
-        reading = Interpretation(question=question, answer="Yes", pid="ship")
-        return dspy.Prediction(answer="Yes, she did.", interpretations=[reading], passages=[passage])
+def says_yes(question: str) -> dspy.Prediction:
+    """Answer as a program whose language model says yes, from a passage."""
+    passage = Passage(pid="ship", title="RMS Titanic", text="The Titanic sank in April 1912.")
+    reading = Interpretation(question=question, answer="Yes", pid="ship")
+    return dspy.Prediction(answer="Yes, she did.", interpretations=[reading], passages=[passage])
 
 
 def test_a_yes_of_a_language_model_is_an_answer_and_the_embedded_engine_quotes() -> None:
     asked = "Did the Titanic sink in 1912?"
-    result = polyqa.ask(asked, program=SaysYes(), lm=dspy.LM("openai/other"))
+    result = polyqa.ask(asked, program=Told(says_yes), lm=dspy.LM("openai/other"))
     assert (result.standing, result.answer) == ("answered", "Yes, she did.")
     quoted = polyqa.ask(asked, program="rac")
     assert (quoted.standing, quoted.interpretations) == ("unanswered", ())
@@ -66,17 +66,6 @@ def test_what_is_loaded_does_not_block_the_event_loop(monkeypatch: pytest.Monkey
     assert len(loaded_in) == 1
 
 
-class Own(dspy.Module):
-    """A program of a user's own, which gives an answer and nothing else."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.write = dspy.Predict("question -> answer")
-
-    def forward(self, question: str) -> Any:
-        return self.write(question=question)
-
-
 def own_lm() -> dspy.BaseLM:
     return dspy.utils.DummyLM([{"answer": "In 1997."}] * 4)
 
@@ -94,18 +83,6 @@ def test_a_program_and_a_language_model_of_one_s_own_are_asked_in_every_way(tmp_
     assert run.records
 
 
-class Retrieving(dspy.Module):
-    """A program of a user's own that answers from passages, which are texts as DSPy's retrievers give them."""
-
-    def __init__(self, answer: str, **more: Any) -> None:
-        super().__init__()
-        self.told, self.more = answer, more
-
-    def forward(self, question: str) -> dspy.Prediction:
-        passages = ["The film Titanic was shown in 1997.", "It is a ship."]
-        return dspy.Prediction(answer=self.told, passages=passages, **self.more)
-
-
 @pytest.mark.parametrize("more", [{}, {"interpretations": None}])
 @pytest.mark.parametrize(
     ("answer", "standing"), [("In 1997.", "answered"), ("I do not know.", "unanswered"), ("", "unanswered")]
@@ -113,7 +90,9 @@ class Retrieving(dspy.Module):
 def test_the_answer_of_a_program_that_gives_no_readings_is_told_as_it_is(
     answer: str, standing: str, more: dict[str, Any]
 ) -> None:
-    result = polyqa.ask("When did Titanic come out?", program=Retrieving(answer, **more), lm=own_lm())
+    passages = ["The film Titanic was shown in 1997.", "It is a ship."]  # texts, as DSPy's retrievers give them
+    program = Told(lambda question: dspy.Prediction(answer=answer, passages=passages, **more))
+    result = polyqa.ask("When did Titanic come out?", program=program, lm=own_lm())
     assert (result.answer, result.standing, result.interpretations) == (answer, standing, ())
     assert [(one.pid, one.text) for one in result.passages][1] == ("2", "It is a ship.")
 
@@ -181,25 +160,18 @@ def test_a_language_model_of_one_s_own_that_cannot_be_awaited_answers_as_well(lm
 
 
 def test_what_a_program_of_ones_own_tells_is_data_whatever_it_is(tmp_path: Path) -> None:
-    class Telling(Own):
-        def forward(self, question: str) -> Any:
-            return dspy.Prediction(answer="In 1997.", scores=np.ones(2), example=dspy.Example(a=1), none={1})
-
-    told = polyqa.ask("When?", program=Telling(), lm=own_lm()).to_dict()
+    gives = dspy.Prediction(answer="In 1997.", scores=np.ones(2), example=dspy.Example(a=1), none={1})
+    told = polyqa.ask("When?", program=Told(lambda question: gives), lm=own_lm()).to_dict()
     assert (told["scores"], told["none"]) == ("[1. 1.]", [1])
     json.dumps(told)
-    assert polyqa.answer_many(["When?"], tmp_path / "a.jsonl", program=Telling()).failed == {}
+    assert polyqa.answer_many(["When?"], tmp_path / "a.jsonl", program=Told(lambda question: gives)).failed == {}
 
 
 def test_what_a_program_of_ones_own_means_by_our_names_stays() -> None:
     own: dict[str, Any] = {"sources": ["a newspaper"], "faults": ["a leak"], "coverage": 0.5}
-
-    class Garage(Own):
-        def forward(self, question: str) -> Any:
-            car = Passage(pid="car", text="It leaks oil.")
-            return dspy.Prediction(answer="Oil.", interpretations=[], passages=[car], **own)
-
-    result = polyqa.ask("What is wrong with it?", program=Garage(), lm=own_lm())
+    car = Passage(pid="car", text="It leaks oil.")
+    gives = dspy.Prediction(answer="Oil.", interpretations=[], passages=[car], **own)
+    result = polyqa.ask("What is wrong with it?", program=Told(lambda question: gives), lm=own_lm())
     assert (result.standing, result.sources, result.faults, result.extra) == ("unanswered", (), (), own)
     assert result.coverage is None
     json.dumps(result.to_dict())
@@ -208,13 +180,12 @@ def test_what_a_program_of_ones_own_means_by_our_names_stays() -> None:
 def test_a_program_of_ones_own_without_aforward_is_asked_as_often_at_once_as_is_said(tmp_path: Path) -> None:
     together = threading.Barrier(20)
 
-    class Waiting(Own):
-        def forward(self, question: str) -> Any:
-            together.wait(60)
-            return dspy.Prediction(answer="In 1997.")
+    def wait(question: str) -> dspy.Prediction:
+        together.wait(60)
+        return dspy.Prediction(answer="In 1997.")
 
     asked = [f"When did film {number} come out?" for number in range(20)]
-    answered = polyqa.answer_many(asked, tmp_path / "a.jsonl", program=Waiting(), batch=polyqa.Batch(at_once=20))
+    answered = polyqa.answer_many(asked, tmp_path / "a.jsonl", program=Told(wait), batch=polyqa.Batch(at_once=20))
     assert (len(answered), answered.failed) == (20, {})
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import dspy
 import pytest
+from harness import Told
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,12 +138,9 @@ def test_the_bar_is_the_user_s(titanic: Result) -> None:
 
 @pytest.mark.parametrize("own", [[0.71, 0.42], "high", 0.9, [0.9], ["high", "low"], [90, 40]])
 def test_a_program_that_knows_how_sure_it_is_is_believed(titanic: Result, own: object) -> None:
-    class Labelled(dspy.Module):
-        def forward(self, question: str) -> dspy.Prediction:
-            readings, passages = titanic.interpretations[:2], titanic.passages
-            return dspy.Prediction(answer="In 1997.", interpretations=readings, passages=passages, confidence=own)
-
-    result = polyqa.ask("When did Titanic come out?", program=Labelled())
+    readings, passages = titanic.interpretations[:2], titanic.passages
+    gives = dspy.Prediction(answer="In 1997.", interpretations=readings, passages=passages, confidence=own)
+    result = polyqa.ask("When did Titanic come out?", program=Told(lambda question: gives))
     if own == [0.71, 0.42]:
         assert (result.confidence, result.standing) == (own, "answered")
         assert "confidence" not in result.extra
