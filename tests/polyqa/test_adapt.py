@@ -1,6 +1,5 @@
 import io
 import json
-import math
 import re
 from collections.abc import Callable
 from itertools import chain
@@ -9,9 +8,8 @@ from typing import Any
 
 import pytest
 from command_line import Refused, Run
-from dspy.lm15 import Message, Request, Response, TokenLogprob, TopLogprob, Usage
 from openai_server import serve
-from scripted_engine import prompt_of
+from probable_engine import ProbableEngine, probable_lm
 
 import polyqa
 from polyqa import adapt
@@ -54,24 +52,13 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-class Writer:
-    """Asks two questions of a passage, and is sure of the answer that is a year."""
-
-    def complete(self, request: Request) -> Response:
-        prompt, text, tokens = prompt_of(request), "", ()
-        if {"question", "passage"} <= prompt.inputs.keys():  # it answers what it asked
-            text, none = ("1998", 0.03) if "year" in prompt.inputs["question"] else ("Ida Berg", 0.7)
-            top = (TopLogprob(text[:2], math.log(1 - none)), TopLogprob("none", math.log(none)))
-            tokens = (TokenLogprob(text[:2], math.log(1 - none), top=top),)
-        else:
-            text = (
-                "1. In which year did the Kestrel mill commence its output? | 1998\n"
-                "2. Who designed the Kestrel mill? | Ida Berg"
-            )
-        return Response(None, request.model, Message.assistant(text), "stop", Usage(), tokens or None)
-
-    def close(self) -> None:
-        pass
+def written(message: str) -> tuple[str, dict[str, float]]:
+    """Ask two questions of a passage, and be sure of the answer that is a year."""
+    if "## question" not in message:
+        year, designer = "In which year did the Kestrel mill commence its output?", "Who designed the Kestrel mill?"
+        return f"1. {year} | 1998\n2. {designer} | Ida Berg", {}
+    text, none = ("1998", 0.03) if "year" in message else ("Ida Berg", 0.7)
+    return text, {text[:2]: 1 - none, "none": none}
 
 
 def test_a_model_with_weights_judges_what_it_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,8 +66,7 @@ def test_a_model_with_weights_judges_what_it_wrote(tmp_path: Path, monkeypatch: 
     passage = Passage(
         pid="k", title="Kestrel mill", text="Ida Berg designed the Kestrel mill. It began to work in 1998."
     )
-    lm = RecentLM("tests/writer", engine=Writer(), cache=False)
-    lm.gives_probabilities = lm.reads_passages = True
+    lm = probable_lm(ProbableEngine(written), reads=True)
     made = _made_questions([passage], polyqa.Models(lm=lm), tmp_path, polyqa.Budget(threads=1), "mill")
     assert [question.question for question in made.questions] == [
         "In which year did the Kestrel mill commence its output?"  # spared the rules: "output" is not in the passage
