@@ -24,9 +24,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from lab.servers import QuietHandler, completion, serving
+from lab.servers import completion, running, send
 
 GOOD = (
     "## interpretations\n1. Who built Harbour Castle? | Earl Rowan [1]\n\n## answer\nEarl Rowan built Harbour Castle."
@@ -198,28 +199,20 @@ def imitate(name: str, **behaviour: Any) -> Iterator[Imitation]:
     server = Imitation(**behaviour)
     over = threading.Event()
 
-    class Handler(QuietHandler):
-        def do_GET(self) -> None:
-            self._send(404, "404 page not found")
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
-            path = self.path.partition("?")[0]
+    def respond(handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
+        path = handler.path.partition("?")[0]
+        if handler.command != "POST":
+            status, reply = 404, "404 page not found"
+        else:
             if path != "/api/show":  # LiteLLM asks it beside each call
                 server.asked.append((path, body))
             over.wait(server.pause)
-            self._send(*DIALECTS[name](server, path, body))
+            status, reply = DIALECTS[name](server, path, body)
+        data, kind = (reply, "text/plain") if isinstance(reply, str) else (json.dumps(reply), "application/json")
+        with suppress(ConnectionError):
+            send(handler, status, data.encode(), Content_Type=kind)
 
-        def _send(self, status: int, body: Any) -> None:
-            data = body.encode() if isinstance(body, str) else json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "text/plain" if isinstance(body, str) else "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            with suppress(ConnectionError):
-                self.end_headers()
-                self.wfile.write(data)
-
-    with serving(Handler) as server.root:
+    with running(respond) as server.root:
         try:
             yield server
         finally:

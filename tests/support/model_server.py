@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from lab.servers import QuietHandler, serving
+from lab.servers import QuietHandler, send_head, serving
 
 
 @dataclass
@@ -43,12 +43,9 @@ def serve_models() -> Iterator[ModelServer]:
             self._head(200, data)
 
         def _head(self, status: int, data: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(data)))
-            self.send_header("Content-Type", "text/html" if self.path.endswith("/") else "application/octet-stream")
-            self.send_header("ETag", f'"{hashlib.sha1(held.files[self.path][0]).hexdigest()}"')
-            self.send_header("X-Repo-Commit", "0" * 40)
-            self.end_headers()
+            kind = "text/html" if self.path.endswith("/") else "application/octet-stream"
+            tag = f'"{hashlib.sha1(held.files[self.path][0]).hexdigest()}"'
+            send_head(self, status, len(data), Content_Type=kind, ETag=tag, X_Repo_Commit="0" * 40)
 
         def do_GET(self) -> None:
             first = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").removesuffix("-"))

@@ -95,13 +95,8 @@ def serve(
             finally:
                 with lock:
                     running -= 1
-            self.send_response(status)
-            self.send_header("Content-Type", content_type)
-            self.send_header("Content-Length", str(len(data)))
-            for name, value in headers.items():
-                self.send_header(name, value)
             with suppress(ConnectionError):  # who asked may have given up
-                self.end_headers()
+                servers.send_head(self, status, len(data), Content_Type=content_type, **headers)
                 if drip is None:
                     self.wfile.write(data)
                     return

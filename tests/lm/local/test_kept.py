@@ -5,11 +5,13 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import partial
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from lab.servers import QuietHandler, serving
+from lab.servers import running, send
 from polyqa.lm.local import LocalServer, LocalSettings
 from polyqa.lm.local.kept import KeptPrompts
 from polyqa.models.gguf import kept_files
@@ -199,18 +201,14 @@ def test_a_prompt_with_half_a_character_is_read_and_not_kept(model: Path, llama:
 def test_a_server_keeps_what_its_idle_slots_have_read(model: Path, kept: Path) -> None:
     asked = []
 
-    class Handler(QuietHandler):
-        def do_POST(self) -> None:
-            asked.append(self.path)
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(500)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+    def respond(handler: BaseHTTPRequestHandler, _body: dict[str, Any]) -> None:
+        asked.append(handler.path)
+        send(handler, 500, b"")
 
     server = LocalServer(model, "m", LocalSettings(threads=1, slots=2))
     code = "import sys; sys.stdin.read()"
     server._process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, text=True)
-    with serving(Handler) as server._address:
+    with running(respond) as server._address:
         server._kept = KeptPrompts(model, 1024, 10**6, partial(server._slot, server._address))
         (idle, _), (at_work, _) = server.slots.take(ABOUT["Infer"]), server.slots.take(ABOUT["Write"])
         server.slots.give(idle)
