@@ -1,12 +1,12 @@
 """The help: commands in groups, options in panels, readable in 80 columns, and not too many of either."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import typer
-from command_line import Run
+from command_line import Printed
 
 from polyqa.base.text import counted
 from polyqa.cli.app import app
@@ -30,15 +30,10 @@ def options(command: Any) -> list[Any]:
 
 
 @pytest.fixture
-def narrow(run: Run, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    def _narrow(*words: str) -> str:
-        monkeypatch.setenv("COLUMNS", "80")
-        code, out, err = run(*words)
-        assert code == 0, err
-        return out
-
+def narrow(printed: Printed, monkeypatch: pytest.MonkeyPatch) -> Printed:
+    monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERMINAL_WIDTH", "80")
-    return _narrow
+    return printed
 
 
 def test_there_are_few_commands_and_options() -> None:
@@ -46,7 +41,7 @@ def test_there_are_few_commands_and_options() -> None:
     assert sum(len(options(command)) for command in COMMANDS.values()) <= 230
 
 
-def test_commands_stand_in_groups(narrow: Callable[..., str]) -> None:
+def test_commands_stand_in_groups(narrow: Printed) -> None:
     out = narrow("--help")
     groups = [out.index(f"─ {name} ─") for name in ("Ask", "Documents", "Measure", "Improve", "Learn", "Share")]
     assert groups == sorted(groups)
@@ -59,7 +54,7 @@ def test_formats_are_named_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_every_option_is_there_in_lines_that_fit(path: tuple[str, ...], narrow: Callable[..., str]) -> None:
+def test_every_option_is_there_in_lines_that_fit(path: tuple[str, ...], narrow: Printed) -> None:
     usual, whole = narrow(*path, "--help"), narrow(*path, "--help-all")
     assert max(map(len, whole.splitlines())) <= 80
     hidden = 0
@@ -76,7 +71,7 @@ def test_every_option_is_there_in_lines_that_fit(path: tuple[str, ...], narrow: 
         assert f"─ {panel} ─" not in usual
 
 
-def test_network_and_cluster_have_their_panels(narrow: Callable[..., str]) -> None:
+def test_network_and_cluster_have_their_panels(narrow: Printed) -> None:
     out = narrow("answer", "--help-all")
     parts = {name: out[out.index(f"─ {name} ─") :].split("╰")[0] for name in (MORE, NETWORK, CLUSTER)}
     shown = {name: re.findall(r"│ (--[\w-]+)", part) for name, part in parts.items()}
@@ -84,7 +79,7 @@ def test_network_and_cluster_have_their_panels(narrow: Callable[..., str]) -> No
     assert shown[CLUSTER] == ["--engine", "--workers", "--address"]
 
 
-def test_defaults_and_variables_are_told(narrow: Callable[..., str]) -> None:
+def test_defaults_and_variables_are_told(narrow: Printed) -> None:
     assert "[default: homonyms/train]" in narrow("compile", "--help")
     assert "[required]" in narrow("compile", "--help")
     assert "[env var: POLYQA_TOKEN]" in narrow("serve", "--help")
