@@ -112,20 +112,6 @@ def test_a_judge_of_ones_own_server_judges(
 # scoring the answers of others
 
 
-def test_score_keeps_what_could_be_judged(run: Run, ids: list[str], some: Path, tmp_path: Path) -> None:
-    outputs, out = tmp_path / "theirs.json", tmp_path / "scored"
-    outputs.write_text(json.dumps([{"id": one, "answer": "1991.", "passages": [f"About {one}."]} for one in ids]))
-    words = ("evaluate", outputs, "--questions", some, "--runs", out.parent, "--name", out.name, "--json")
-    engine = ScriptedEngine(lambda prompt: "???" if f"About {ids[1]}." in str(prompt.inputs) else judge(prompt))
-    with serve(engine) as server:
-        model = f"openai/judge-{uuid.uuid4().hex}"
-        code, told, err = run(*words, "--judge", f"{model}@{server.base}")
-    assert code == 0, err
-    assert "scored: 4 questions, 1 failed" in err
-    assert strict_json(told)[0]["failed"] == 1
-    assert [one.error and one.error.kind for one in read_records(out / PREDICTIONS)] == [None, "JudgeError", None, None]
-
-
 def test_the_limits_of_a_judge_of_answers_count(printed: Printed, ids: list[str], some: Path, tmp_path: Path) -> None:
     outputs, record = tmp_path / "theirs.json", tmp_path / "judged.jsonl.gz"
     outputs.write_text(json.dumps([{"id": one, "answer": "1991.", "passages": [f"About {one}."]} for one in ids]))
