@@ -1,7 +1,5 @@
 """A language model asks of two namesakes at once; what it does not find again is not taken."""
 
-import re
-
 import pytest
 from harness import scripted
 
@@ -18,14 +16,16 @@ ASKED = {"question": "When was Falcon released?", "first_answer": "2016", "secon
 
 
 def reply(asked: dict[str, str], again: dict[str, str]):  # type: ignore[no-untyped-def]
-    """Return what fills both signatures: the one has two passages, the other one."""
+    """Return what fills both signatures: the one has two passages, the other one.
+
+    `again` has the answers to questions that hold a text, the first that fits counts.
+    """
 
     def answer(message: str) -> str:
         if "[2]" in message:
             return "\n\n".join(f"## {name}\n{value}" for name, value in asked.items())
-        title = re.search(r"Falcon \d", message.rpartition("question")[2])
-        assert title is not None
-        return again[title[0]]
+        question = message.rpartition("question")[2]
+        return next(found for name, found in again.items() if name in question)
 
     return answer
 
@@ -51,13 +51,7 @@ def test_a_name_of_several_words_needs_no_article() -> None:
         Passage(pid="b", title="Leave › Advanced annual leave", text="Up to 56 hours of annual leave are advanced."),
     ]
     asked = {"question": "How many hours of annual leave?", "first_answer": "240", "second_answer": "56"}
-
-    def answer(message: str) -> str:
-        if "[2]" in message:
-            return "\n\n".join(f"## {name}\n{value}" for name, value in asked.items())
-        return "56" if "advanced annual leave?" in message else "240"
-
-    with scripted(answer) as (lm, _):
+    with scripted(reply(asked, {"advanced annual leave?": "56", "annual leave?": "240"})) as (lm, _):
         (question,) = ask_namesakes(namesakes(passages), lm, threads=1)
     assert question == AskedOfNamesakes("How many hours of annual leave?", (("240", "a"), ("56", "b")))
 

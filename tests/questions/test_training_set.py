@@ -121,7 +121,7 @@ def test_other_names_and_other_matters_stay_apart(train: Train, encoder: Encoder
 
 def test_one_answer_makes_no_ambiguous_question(train: Train) -> None:
     offices = [one.model_copy(update={"text": one.text.replace("2013", "2019")}) for one in OFFICES]
-    found = train([made("When was the Office in Oslo opened?", "2019", "m")], offices, trust_read=trusting)
+    found = train([OSLO], offices, trust_read=trusting)
     assert [len(one.readings) for one in found.questions] == [1]
 
 
@@ -278,13 +278,13 @@ OFFICES = [
     Passage(pid="m", title="Office in Oslo", text="The office in Oslo was opened in 2019. It has 35 employees."),
     Passage(pid="n", title="Office in Gdansk", text="The office in Gdansk was opened in 2013. It is red."),
 ]
+OSLO = made("When was the Office in Oslo opened?", "2019", "m")
+GDANSK = made("When was the Office in Gdansk opened?", "2013", "n")
+EMPLOYEES = made("How many employees does the Office in Oslo have?", "35", "m")
 
 
 def test_namesakes_that_nothing_was_asked_of_are_read(train: Train) -> None:
-    generated = [
-        made("When was the Office in Oslo opened?", "2019", "m"),
-        made("How many employees does the Office in Oslo have?", "35", "m"),
-    ]
+    generated = [OSLO, EMPLOYEES]
     assert not ambiguous(train(generated, OFFICES).questions)
     found = train(generated, OFFICES, trust_read=trusting)
     (one,) = ambiguous(found.questions)
@@ -307,11 +307,7 @@ def test_the_same_words_are_compared_once(encoder: Encoder, reader: Reader) -> N
             compared.append(len(texts[0]))
             return encoder.similarity(*texts)
 
-    opened = [
-        made("When was the Office in Oslo opened?", "2019", "m"),
-        made("When was the Office in Gdansk opened?", "2013", "n"),
-    ]
-    found = training_questions(opened, OFFICES, encoder=Watched(), reader=reader)
+    found = training_questions([OSLO, GDANSK], OFFICES, encoder=Watched(), reader=reader)
     assert ([len(one.readings) for one in found.questions], compared) == ([2], [1])
 
 
@@ -327,15 +323,9 @@ def test_what_a_language_model_asked_of_namesakes_is_used(train: Train) -> None:
 
 
 def test_what_two_namesakes_were_asked_is_trusted(train: Train) -> None:
-    generated = [
-        made("When was the Office in Oslo opened?", "2019", "m"),
-        made("When was the Office in Gdansk opened?", "2013", "n"),
-        made("How many employees does the Office in Oslo have?", "35", "m"),
-    ]
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(training_set, "_FEW", 0)
-        found = train(generated, OFFICES, trust=doubtful)
+        found = train([OSLO, GDANSK, EMPLOYEES], OFFICES, trust=doubtful)
     assert [len(one.readings) for one in found.questions] == [2]
     assert [one.why for one in found.dropped] == ["the model that asked it does not trust it"]
 
