@@ -91,6 +91,7 @@ def test_what_is_short_far_or_a_number_stays(program: dspy.Module, question: str
         ("When did Titanic come out ?", "When did Titanic come out ?"),
         ("Tell me about Titanic", "Tell me about Titanic"),
         ("titanic release date", "Titanic release date"),
+        ("WHEN DID TITANIC COME OUT?", "When did Titanic come out?"),
     ],
 )
 def test_a_question_gets_its_mark_and_its_capitals(program: dspy.Module, typed: str, read: str) -> None:
@@ -111,10 +112,3 @@ def test_the_answer_says_what_was_read(program: dspy.Module) -> None:
         "“2026-04-06” stands in no passage found; read as “6 April 2026”."
     ]
     assert not cautions(same)
-
-
-@pytest.mark.parametrize("typed", ["WHEN DID TITANIC COME OUT?", "when did titanic come out?"])
-def test_a_question_in_capitals_or_small_letters_is_read_with_those_of_the_passages(
-    program: dspy.Module, typed: str
-) -> None:
-    assert as_read(typed, program).question == "When did Titanic come out?"
