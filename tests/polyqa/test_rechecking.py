@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import Run
+from command_line import Printed, Refused
 
 import polyqa
 from polyqa.adapting import _records
@@ -136,25 +136,20 @@ def test_what_fits_no_question_or_is_damaged_is_refused(artifact: Path) -> None:
 
 
 def test_the_command_says_it_in_a_sentence(
-    run: Run, artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    printed: Printed, refused: Refused, artifact: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "polyqa").mkdir()
     (tmp_path / "polyqa" / "polyqa.toml").write_text('index = "mine"\n')  # for other questions than the artifact's
     (tmp_path / "test.json").write_text(json.dumps(_records(OWN["test"])))
     words = ["evaluate", "--program", str(artifact), "--recheck", "--questions", str(tmp_path / "test.json")]
-    code, printed, err = run(*words, "--runs", str(tmp_path / "runs"), "--name", "again", "--json")
-    assert code == 0, err
-    told = json.loads(printed)
+    told = json.loads(printed(*words, "--runs", tmp_path / "runs", "--name", "again", "--json"))
     assert told["outcome"] == "holds"
     assert told["now"]["n"] == 8
-    code, _, err = run(*words, "--limit", "2")
-    assert code == 2
+    err = refused(*words, "--limit", "2")
     assert "--recheck runs" in err
     assert "leave out --limit" in err
-    code, _, err = run("evaluate", "--recheck")
-    assert code == 2
-    assert "name it with --program" in err
+    assert "name it with --program" in refused("evaluate", "--recheck")
 
 
 @pytest.mark.parametrize("name", ["rac-homonyms-local", "crag-homonyms-local"])
