@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from contextvars import ContextVar
 
 import pytest
+from until import until
 
 from polyqa.base.needed import NotNeededError, ahead, check_needed, not_needed
 from polyqa.base.threads import in_a_daemon, in_threads
@@ -69,8 +70,7 @@ def test_after_an_error_what_has_begun_ends_and_nothing_else_begins() -> None:
 
     with pytest.raises(ValueError, match="no"), in_threads(1) as start:  # noqa: PT012
         running = [start(lambda number=number: work(number)) for number in range(9)]
-        while not running[0].running():
-            time.sleep(0.001)
+        until(running[0].running)
         raise ValueError("no")
     assert 1 <= len(ended) < 9
     assert all(one.done() for one in running)
@@ -85,8 +85,7 @@ def test_after_an_interrupt_nobody_waits_and_calls_are_given_up(release: threadi
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt), in_threads(2) as start:  # noqa: PT012
         hearing, deaf, never = start(call), start(lambda: release.wait(60)), start(call)
-        while not (hearing.running() and deaf.running()):
-            time.sleep(0.001)
+        until(lambda: hearing.running() and deaf.running())
         raise KeyboardInterrupt
     assert time.monotonic() - started < 10
     assert isinstance(hearing.exception(timeout=20), NotNeededError)

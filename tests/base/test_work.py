@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+from until import until
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.needed import NotNeededError, check_needed, not_needed
@@ -153,10 +154,7 @@ def test_ctrl_c_keeps_what_ends_soon_and_gives_up_what_hangs(
     assert kept[:1] == ["first"]
     assert "soon" in kept
     assert not {"hangs", "never"} & set(kept)
-    deadline = time.monotonic() + 10
-    while not given_up and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert given_up
+    until(lambda: given_up)
 
 
 def test_a_second_ctrl_c_ends_the_patience(release: threading.Event) -> None:

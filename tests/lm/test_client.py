@@ -18,6 +18,7 @@ from dspy.clients import base_lm
 from dspy.utils import exceptions as dspy_errors
 from openai_server import Server, serve
 from scripted_engine import ScriptedEngine, last_message
+from until import until
 
 import polyqa
 from polyqa.base.needed import NotNeededError, ahead
@@ -127,8 +128,7 @@ def test_a_call_that_nobody_needs_is_given_up() -> None:
     over: Future[None] = Future()
     with served(latency=30.0) as (lm, server), ThreadPoolExecutor(1) as pool, ahead(over):
         waiting = pool.submit(copy_context().run, lm, "hi")
-        while not server.requests:
-            time.sleep(0.01)
+        until(lambda: server.requests)
         over.set_result(None)
         started = time.monotonic()
         with pytest.raises(NotNeededError):

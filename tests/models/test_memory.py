@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from until import until
 
 from polyqa.models.memory import Memory
 
@@ -41,19 +42,13 @@ def asking(memory: Memory[int], slow: Slow, kind: str = "") -> Callable[..., lis
     return lambda *items: memory.get(items, slow, kind=kind)
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    again = threading.Event()
-    while not holds():
-        again.wait(0.005)
-
-
 def test_what_waits_is_made_in_one_call_and_once(slow: Slow, pool: ThreadPoolExecutor) -> None:
     memory: Memory[int] = Memory(100)
     ask = asking(memory, slow)
     first = pool.submit(ask, 1)
     slow.begun.wait(60)
     rest = [pool.submit(ask, *items) for items in ([2], [3, 4], [4, 1], [2])]
-    wait_until(lambda: len(memory._wanted) == 4)
+    until(lambda: len(memory._wanted) == 4)
     slow.go.set()
     assert first.result() == [2]
     assert [one.result() for one in rest] == [[4], [6, 8], [8, 2], [4]]
@@ -76,7 +71,7 @@ def test_kinds_are_not_made_together(slow: Slow, pool: ThreadPoolExecutor) -> No
     first = pool.submit(asking(memory, slow, "a"), 1)
     slow.begun.wait(60)
     rest = [pool.submit(asking(memory, slow, kind), item) for kind, item in (("a", 2), ("b", 3), ("a", 4))]
-    wait_until(lambda: len(memory._wanted) == 4)
+    until(lambda: len(memory._wanted) == 4)
     slow.go.set()
     assert [one.result() for one in (first, *rest)] == [[2], [4], [6], [8]]
     assert slow.calls[0] == [1]
@@ -90,7 +85,7 @@ def test_an_item_that_fails_fails_for_those_who_want_it_only(slow: Slow, pool: T
     first = pool.submit(ask, 1)
     slow.begun.wait(60)
     bad, also_bad, good = pool.submit(ask, 13), pool.submit(ask, 13, 5), pool.submit(ask, 2)
-    wait_until(lambda: len(memory._wanted) == 4)
+    until(lambda: len(memory._wanted) == 4)
     slow.go.set()
     assert (first.result(), good.result()) == ([2], [4])
     for one in (bad, also_bad):
@@ -124,7 +119,7 @@ def test_an_interrupt_is_no_fault_of_an_item(slow: Slow, pool: ThreadPoolExecuto
 
     slow.fails = interrupted
     rest = [pool.submit(asking(memory, slow), item) for item in (2, 3)]
-    wait_until(lambda: len(memory._wanted) == 3)
+    until(lambda: len(memory._wanted) == 3)
     slow.go.set()
     assert first.result() == [2]
     assert sorted(type(one.exception(60)).__name__ for one in rest) == ["KeyboardInterrupt", "NoneType"]

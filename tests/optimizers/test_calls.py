@@ -13,6 +13,7 @@ import dspy
 import pytest
 from harness import scripted
 from openai_server import Server
+from until import until
 
 import polyqa
 from polyqa.optimizers.calls import CallCounter, CallRefused, kept_calls
@@ -129,8 +130,7 @@ def test_after_an_interrupt_calls_in_flight_are_not_waited_for_long(tmp_path: Pa
         with pytest.raises(KeyboardInterrupt), kept_calls(tmp_path):  # noqa: PT012
             thread = threading.Thread(target=copy_context().run, args=(lm, "question"), daemon=True)
             thread.start()
-            while not server.requests:
-                time.sleep(0.01)
+            until(lambda: server.requests)
             started = time.monotonic()
             raise KeyboardInterrupt
         assert time.monotonic() - started < 5

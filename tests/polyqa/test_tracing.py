@@ -8,9 +8,8 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
@@ -21,6 +20,7 @@ from typing import Any
 import dspy
 import pytest
 from openai_server import Wire, serve
+from until import until
 
 import polyqa
 from lab.servers import QuietHandler, serving
@@ -252,14 +252,6 @@ def connects(port: int) -> bool:
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
         return True
     return False
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, for at most two minutes."""
-    end = time.monotonic() + 120
-    while not holds() and time.monotonic() < end:
-        time.sleep(0.1)
-    assert holds()
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,11 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
 import pytest
+from until import until
 
 from polyqa.cli.display import at_work
 from polyqa.cli.terminal import say
@@ -41,13 +42,6 @@ def waiting_at(terminal: Terminal) -> Iterator[None]:
         with waiting():
             yield
         assert sys.stdout is sys.stderr is terminal
-
-
-def until(seen: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
-    while not seen():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("err", [False, True])

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from failing_engine import Failing
 from hanging_engine import Hanging
 from scripted_engine import ScriptedEngine, scripted_lm
+from until import until
 from web_server import Web, events, web_server
 
 import polyqa
@@ -202,12 +203,6 @@ def hanging() -> Iterator[Hanging]:
     engine.released.set()
 
 
-def wait_until(holds: Callable[[], bool]) -> None:
-    again = threading.Event()
-    while not holds():
-        again.wait(0.01)
-
-
 def test_a_question_too_many_is_told_when_to_come_again(films: ColBERTIndex, hanging: Hanging) -> None:
     limits = WebLimits(at_once=1, queue=1)
     with (
@@ -217,9 +212,9 @@ def test_a_question_too_many_is_told_when_to_come_again(films: ColBERTIndex, han
     ):
         asked = {"question": QUESTION, "program": "rac"}
         first = pool.submit(client.post, "/ask", json=asked)
-        wait_until(lambda: web.service.gate.running == 1)
+        until(lambda: web.service.gate.running == 1)
         second = pool.submit(client.post, "/ask", json=asked, headers=STREAM)
-        wait_until(lambda: web.service.gate.waiting == 1)
+        until(lambda: web.service.gate.waiting == 1)
         refused = client.post("/ask", json=asked, headers=STREAM)
         assert client.get("/health").json() == {
             "status": "ok",
@@ -246,7 +241,7 @@ def test_a_question_that_takes_too_long_is_given_up(films: ColBERTIndex, hanging
         web.service.shelf.program("rac", "films")
         with httpx.Client(base_url=web.base, timeout=120) as client:
             slow = client.post("/ask", json={"question": QUESTION})
-            wait_until(lambda: web.service.gate.running == 0)
+            until(lambda: web.service.gate.running == 0)
         hanging.released.set()
     assert (slow.status_code, slow.json()["error"]["kind"]) == (504, "too_slow")
 
@@ -266,7 +261,7 @@ def test_who_goes_away_leaves_the_place_to_others(
                 await asyncio.gather(asking, return_exceptions=True)
 
         asyncio.run(ask_and_go())
-        wait_until(lambda: web.service.gate.running == 0)
+        until(lambda: web.service.gate.running == 0)
         hanging.released.set()
         assert httpx.post(f"{web.base}/ask", json={"question": QUESTION}, timeout=120).status_code == 200
 
@@ -275,7 +270,7 @@ def test_a_stop_finishes_what_runs(films: ColBERTIndex, hanging: Hanging) -> Non
     with ThreadPoolExecutor(2) as pool:
         with web_server([films], lm=scripted_lm(hanging, MODEL_NAME), programs=["rac"]) as web:
             asking = pool.submit(httpx.post, f"{web.base}/ask", json={"question": QUESTION}, timeout=120)
-            wait_until(lambda: hanging.hanging == 1)
+            until(lambda: hanging.hanging == 1)
             threading.Timer(0.5, hanging.released.set).start()
         assert asking.result().status_code == 200
         with pytest.raises(httpx.ConnectError):
