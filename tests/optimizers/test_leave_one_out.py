@@ -22,15 +22,10 @@ from polyqa.programs import set_knn_demos
 from polyqa.programs.knn import LEFT_OUT
 
 
-@pytest.fixture(scope="module")
-def engine(encoder: Encoder) -> ExtractiveEngine:
-    return ExtractiveEngine(encoder=encoder)
-
-
 @pytest.fixture
-def watched(engine: ExtractiveEngine) -> ScriptedEngine:
+def watched(encoder: Encoder) -> ScriptedEngine:
     """The extractive engine, which remembers what it is asked."""
-    return ScriptedEngine(engine.complete, given=lambda request: request)
+    return ScriptedEngine(ExtractiveEngine(encoder=encoder).complete, given=lambda request: request)
 
 
 def prompts(watched: ScriptedEngine) -> list[Prompt]:
