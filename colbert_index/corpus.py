@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from polyqa.base.errors import PolyqaError
@@ -114,10 +114,8 @@ def _text(value: Any, row: ValidationInfo) -> Any:
     return value
 
 
-class PassageRecord(BaseModel):
+class PassageRecord(BaseModel, frozen=True, extra="allow"):
     """A row as a passage; what else it has is metadata."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
 
     id: Annotated[str | None, BeforeValidator(as_id)] = Field(None, validation_alias=AliasChoices(*IDS))
     title: Annotated[str, BeforeValidator(_title)] = Field("", validation_alias=AliasChoices(*TITLES))

@@ -81,7 +81,7 @@ class SearchSettings:
         return max(exact, 8 * exact if self.candidates is None else self.candidates), exact
 
 
-class Manifest(BaseModel):
+class Manifest(BaseModel, frozen=True):
     """What ``polyqa.json`` of an index says.
 
     Attributes
@@ -103,8 +103,6 @@ class Manifest(BaseModel):
     columns
         The names of the passages' metadata, each with the kind of its values: what a search can be filtered by.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     format: Literal[1] = 1
     passages: int

@@ -6,7 +6,7 @@
 import json
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from polyqa.base.errors import PolyqaError
 
@@ -15,11 +15,7 @@ from .store import SCORES, Artifact, read_json
 _Values = dict[Annotated[str, Field(max_length=100)], list[float | None]]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SetScores(_Strict):
+class SetScores(BaseModel, extra="forbid", frozen=True):
     """One set's scores.
 
     Attributes
@@ -43,7 +39,7 @@ class SetScores(_Strict):
         return self
 
 
-class QuestionScores(_Strict):
+class QuestionScores(BaseModel, extra="forbid", frozen=True):
     """The scores that the measure of a card is made of, on its dev and its test questions."""
 
     dev: SetScores | None = None

@@ -6,7 +6,6 @@ from typing import Any
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     TypeAdapter,
@@ -32,7 +31,7 @@ def json_data(value: Any) -> Any:
         return str(value)
 
 
-class Passage(BaseModel):
+class Passage(BaseModel, frozen=True):
     """A piece of the user's corpus.
 
     Attributes
@@ -47,8 +46,6 @@ class Passage(BaseModel):
         What else the corpus says of it, such as ``source``, ``page`` or ``date``. It is kept, filtered by and cited,
         but not indexed. What tells passages of one title apart stands behind the title in prompts (`programs.spans`).
     """
-
-    model_config = ConfigDict(frozen=True)
 
     pid: str
     title: str = ""
@@ -123,7 +120,7 @@ def _plain_schema(schema: dict[str, Any]) -> None:
     schema.pop("title", None)
 
 
-class Interpretation(BaseModel):
+class Interpretation(BaseModel, frozen=True, json_schema_extra=_plain_schema):
     """One reading of an ambiguous question: a disambiguated question with its short answer.
 
     Attributes
@@ -137,8 +134,6 @@ class Interpretation(BaseModel):
         ``None`` when no retrieved passage holds the answer. In a prompt it is the passage's number.
     """
 
-    model_config = ConfigDict(frozen=True, json_schema_extra=_plain_schema)
-
     question: str = Field(description="the disambiguated question")
     answer: str = Field(description="its short answer")
     pid: str | None = Field(default=None, description="number of the passage that holds the answer")
@@ -150,16 +145,14 @@ class Interpretation(BaseModel):
         return {name: value for name, value in handler(self).items() if value is not None}
 
 
-class Otherwise(BaseModel):
+class Otherwise(BaseModel, frozen=True):
     """Another answer that passages give about the same thing, and one passage of each independent source of it."""
-
-    model_config = ConfigDict(frozen=True)
 
     answer: str
     pids: tuple[str, ...]
 
 
-class Sources(BaseModel):
+class Sources(BaseModel, frozen=True):
     """Which passages back a reading's answer, and which say otherwise about the same thing.
 
     Attributes
@@ -170,8 +163,6 @@ class Sources(BaseModel):
     otherwise
         The other answers, the best backed first.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     pids: tuple[str, ...] = ()
     otherwise: tuple[Otherwise, ...] = ()

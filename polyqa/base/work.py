@@ -12,7 +12,7 @@ from itertools import takewhile
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.event_loops import THREADS, loop_in_a_thread
@@ -32,10 +32,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Failure(BaseModel):
+class Failure(BaseModel, frozen=True):
     """Why an item failed: the class of the error, its message, and the raw reply of the language model before it."""
-
-    model_config = ConfigDict(frozen=True)
 
     kind: str
     message: str

@@ -4,7 +4,7 @@ from importlib.metadata import version
 from typing import Annotated, Any
 
 import dspy
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator
 
 from polyqa.artifacts.identity import identity_hash
 from polyqa.base.ledger import differences
@@ -16,7 +16,7 @@ from polyqa.lm.assigned import describe_lms, sampling
 _Jsonable = Annotated[dict[str, Any], BeforeValidator(json_data)]
 
 
-class RunIdentity(BaseModel):
+class RunIdentity(BaseModel, frozen=True):
     """What answers which questions, and what scores the answers. Stopped work goes on only with the same.
 
     Attributes
@@ -40,8 +40,6 @@ class RunIdentity(BaseModel):
     versions
         Of polyqa and DSPy.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     program: str
     program_state: str = ""

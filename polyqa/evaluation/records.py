@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from polyqa.base.values import Interpretation, Passage, Sources
 from polyqa.base.work import Failure
@@ -30,7 +30,7 @@ class Took:
         return Took(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
-class Record(BaseModel):
+class Record(BaseModel, frozen=True):
     """What a program gave for one question.
 
     Attributes
@@ -56,8 +56,6 @@ class Record(BaseModel):
     error
         ``None`` unless the program failed.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     id: str
     question: str

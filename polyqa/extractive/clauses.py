@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator
 
 from polyqa.base.text import COUNTS
 from polyqa.metrics.text import normalize_words, sentences
@@ -64,7 +64,7 @@ def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-class Clause(BaseModel):
+class Clause(BaseModel, frozen=True):
     """A clause that can be recognised; ``clauses.toml`` has them. Name and meaning are for people.
 
     Attributes
@@ -76,8 +76,6 @@ class Clause(BaseModel):
     sets, number
         What it sets, or which number and nothing but that.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     name: str
     meaning: str

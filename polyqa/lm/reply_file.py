@@ -26,7 +26,7 @@ from typing import Any, Literal
 import dspy
 from dspy.clients.backend_selection import CLIENT_KEYS
 from dspy.lm15 import Message, Response, TokenLogprob, TopLogprob
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, opened_itself, unwritable, write_atomically
@@ -142,13 +142,11 @@ class RecordedReply:
         return Response(None, self.request.model, message, self.finish, usage, tuple(tokens) or None)
 
 
-class Described(BaseModel):
+class Described(BaseModel, strict=True):
     """What the first line says of a model; the file may come from a stranger.
 
     What it was recorded with, which settings of these its user chose, the API that it was asked by, what it can do.
     """
-
-    model_config = ConfigDict(strict=True)
 
     settings: dict[str, Any] = Field(default_factory=dict)
     kept: list[str] = Field(default_factory=list)

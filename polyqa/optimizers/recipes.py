@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from polyqa.base.errors import PolyqaError
 
@@ -32,7 +32,7 @@ MINIBATCH = 35
 """Questions of MIPROv2's minibatches, if the recipe says nothing else."""
 
 
-class Recipe(BaseModel):
+class Recipe(BaseModel, extra="forbid", frozen=True):
     """How a program is compiled, as data: it is saved in the artifact's card.
 
     Attributes
@@ -59,8 +59,6 @@ class Recipe(BaseModel):
     steps
         Of a chain.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     summary: str = ""

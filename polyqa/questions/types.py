@@ -2,14 +2,14 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from pydantic.dataclasses import dataclass
 
 from polyqa.base.text import counted
 from polyqa.metrics.text import normalize_answer
 
 
-class GeneratedQuestion(BaseModel):
+class GeneratedQuestion(BaseModel, frozen=True):
     """A question made from a corpus, with its answers and where each of them stands.
 
     Attributes
@@ -20,8 +20,6 @@ class GeneratedQuestion(BaseModel):
         Of equal length, at least one: the i-th answer is a span of the passage with the i-th id. Several
         when the same question was made from several passages.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     question: str
     answers: tuple[str, ...]
@@ -57,7 +55,7 @@ class QuestionSettings:
     at_once: bool = False
 
 
-class Counts(BaseModel):
+class Counts(BaseModel, frozen=True):
     """How many were left after each step.
 
     Attributes
@@ -71,8 +69,6 @@ class Counts(BaseModel):
     questions
         Distinct ones at the end.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     passages: int
     failed: int
@@ -91,14 +87,12 @@ class Counts(BaseModel):
         )
 
 
-class Origin(BaseModel):
+class Origin(BaseModel, frozen=True):
     """What questions were made from, and with.
 
     The language model wrote, the reader verified; ``corpus`` is the passages' `generation.corpus_fingerprint`, and
     the rest is of `QuestionSettings`.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     lm: str
     reader: str
@@ -108,13 +102,11 @@ class Origin(BaseModel):
     at_once: bool = False
 
 
-class Generation(BaseModel):
+class Generation(BaseModel, frozen=True):
     """The questions of a corpus, in its order, with the counts and where they come from.
 
     ``others`` are the ids of other passages whose questions the journal keeps.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     questions: tuple[GeneratedQuestion, ...]
     counts: Counts
@@ -122,7 +114,7 @@ class Generation(BaseModel):
     others: frozenset[str] = frozenset()
 
 
-class Manifest(BaseModel):
+class Manifest(BaseModel, frozen=True, extra="forbid"):
     """What a database holds and how it was made.
 
     Attributes
@@ -146,8 +138,6 @@ class Manifest(BaseModel):
         LanceDB's number of the table's last state, which has its full-text index.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     format: Literal[1] = 1
     counts: Counts
     origin: Origin
@@ -160,7 +150,7 @@ class Manifest(BaseModel):
     table_version: int
 
 
-class FoundQuestion(GeneratedQuestion):
+class FoundQuestion(GeneratedQuestion, frozen=True):
     """A question of a database that a search has found.
 
     Attributes
