@@ -42,7 +42,6 @@ class Watching(ExtractiveEngine):
         self.fields: set[str] = set()
 
     def complete(self, request: Request) -> Response:
-        """Answer."""
         self.fields.update(prompt_of(request).output_fields)
         return super().complete(request)
 

@@ -212,7 +212,6 @@ class Asking(Program):
         self.predict = dspy.Predict("question -> answer")
 
     def steps(self, question: str) -> Steps[dspy.Prediction]:
-        """Answer a question."""
         several = yield from all_of(self.predict)
         last = yield from ask(self.predict, question=question)
         return dspy.Prediction(answer=" ".join([*several, last.answer]), interpretations=[], passages=[])

@@ -59,7 +59,6 @@ def two_runs(folder: Path, worse: str, better: str) -> Path:
 
 
 def settings_of(n: int, **fields: Any) -> RunIdentity:
-    """Return settings for n questions."""
     return RunIdentity(
         **{"program": "told", "lm": "none", "reader": "embedded", "questions": f"{n} (4a0f)", "n": n, **fields}
     )
@@ -73,7 +72,6 @@ class Told(dspy.Module):
         self.tell = tell
 
     def forward(self, question: str) -> dspy.Prediction:
-        """Answer a question."""
         told = self.tell(question)
         return dspy.Prediction(answer=told, interpretations=[], passages=[]) if isinstance(told, str) else told
 

@@ -36,7 +36,6 @@ class Hub:
     """Changes an answer to a path before it is sent."""
 
     def place(self, repo: str) -> Path:
-        """Return the folder of a repository."""
         return self.root / repo
 
     def refs(self, repo: str) -> dict[str, str]:
@@ -45,13 +44,11 @@ class Hub:
         return refs
 
     def files(self, repo: str, revision: str = "main") -> dict[str, bytes]:
-        """Return the files of a revision."""
         commit = self.commit_of(repo, revision)
         assert commit is not None
         return {path.name: path.read_bytes() for path in sorted((self.place(repo) / commit).iterdir())}
 
     def commit_of(self, repo: str, revision: str) -> str | None:
-        """Return the commit that a revision names."""
         place = self.place(repo)
         if re.fullmatch(r"[0-9a-f]{40}", revision):
             return revision if (place / revision).is_dir() else None

@@ -69,7 +69,6 @@ def undisturbed(work: Callable[[], object], folder: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """Make all runs."""
     # In bfloat16, the engine's default, a near-tie of two spans can fall either way with what else is in the
     # batch, and a resumed run has other batches.
     reader = Reader()

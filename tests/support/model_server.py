@@ -32,8 +32,6 @@ class ModelServer:
 
 @contextmanager
 def serve_models() -> Iterator[ModelServer]:
-    """Serve on localhost."""
-
     class Handler(QuietHandler):
         def do_HEAD(self) -> None:
             data = held.files.get(self.path, [None])[0]

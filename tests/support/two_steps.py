@@ -25,12 +25,10 @@ class TwoSteps(dspy.Module):
         self.answer = KNNPredict("question, hint -> answer", encoder=encoder)
 
     def forward(self, question: str) -> dspy.Prediction:
-        """Answer a question."""
         hint = self.hint(question=question).hint
         return dspy.Prediction(answer=self.answer(question=question, hint=hint).answer)
 
     async def aforward(self, question: str) -> dspy.Prediction:
-        """See `forward`."""
         hint = (await self.hint.acall(question=question)).hint
         return dspy.Prediction(answer=(await self.answer.acall(question=question, hint=hint)).answer)
 
@@ -43,7 +41,6 @@ class OneStep(dspy.Module):
         self.answer = dspy.Predict("question -> answer")
 
     def forward(self, question: str) -> dspy.Prediction:
-        """Answer a question."""
         return dspy.Prediction(answer=self.answer(question=question).answer)
 
 

@@ -43,7 +43,6 @@ class Web:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port."""
         host, _, port = self.base.removeprefix("http://").partition(":")
         return host, int(port)
 

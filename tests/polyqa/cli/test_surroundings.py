@@ -64,7 +64,6 @@ def at_once(
 
 
 def command(*words: object, **how: Any) -> tuple[int, str, str]:
-    """Run one command."""
     return at_once(words, **how)[0]
 
 
