@@ -1,6 +1,7 @@
 """Query refinement, JPR, CRAG and Self-RAG: the real index, the embedded engine, and scripted replies."""
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -182,12 +183,9 @@ def test_strips_are_chosen_across_passages_and_keep_title_id_and_order(parts: Pa
 
 @pytest.mark.parametrize(("score", "kept"), [(-0.5, 1), (-0.51, 0)])
 def test_strips_below_the_papers_threshold_are_dropped(score: float, kept: int) -> None:
-    class Scoring:
-        def score(self, queries: list[str], passages: list[Passage]) -> Any:
-            return np.full((len(queries), len(passages)), score)
-
+    reranker = SimpleNamespace(score=lambda queries, passages: np.full((len(queries), len(passages)), score))
     passages = [Passage(pid="a", title="Comet", text="A ship.")]
-    assert len(refine_passages(Scoring(), "When?", passages, keep=3)) == kept
+    assert len(refine_passages(reranker, "When?", passages, keep=3)) == kept
 
 
 # --- Self-RAG ------------------------------------------------------------------------------------

@@ -6,9 +6,10 @@ from typing import Any, cast
 
 import dspy
 import pytest
+from found import Found
 from rich.console import Console
 
-from polyqa.base.values import Interpretation, Passage
+from polyqa.base.values import Interpretation
 from polyqa.programs import TreeOfClarifications
 from polyqa.programs.steps import CallTuple
 from polyqa.programs.tree import ClarificationNode, NodeStatus, repeats
@@ -20,14 +21,9 @@ def reading(name: str) -> Interpretation:
     return Interpretation(question=f"{name}?", answer=f"answer {name}")
 
 
-class FindsNothing:
-    def search(self, query: str, k: int) -> list[Passage]:
-        return []
-
-
 def explore(table: Table, bad: Collection[str] = (), *, failures: int = 3, **limits: Any) -> ClarificationNode:
     """Grow a tree whose node ``x?`` is clarified into ``table["x"]``; those in ``bad`` are pruned."""
-    program = TreeOfClarifications(FindsNothing(), cast(Any, None), preset="paper", **limits)
+    program = TreeOfClarifications(Found(), cast(Any, None), preset="paper", **limits)
     program.FAILURES = failures
 
     def reply(call: CallTuple) -> dspy.Prediction:
