@@ -70,18 +70,8 @@ FAILURES: Mapping[str, Failure] = {
 class FaultyServer:
     """A language model's server, the embedded engine over HTTP; a prompt that comes again gets the same reply at once.
 
-    Attributes
-    ----------
-    base
-        Its address.
-    failure
-        How it fails; ``None`` if it does not.
-    prompt
-        The `prompt_key` of the prompt that fails, whenever it comes; ``None`` for all prompts.
-    over
-        Set when nobody waits any more for a reply that hangs.
-    replies
-        By `prompt_key`.
+    If ``prompt``, a `prompt_key`, is given, only that prompt fails, whenever it comes. ``over`` is set when nobody
+    waits any more for a reply that hangs.
     """
 
     base: str = ""
