@@ -65,12 +65,15 @@ class QuestionRetriever(Retriever):
         return list(islice(self._usable(questions), k))
 
     def _usable(self, questions: Iterable[FoundQuestion]) -> Iterator[FoundQuestion]:
-        """Yield the questions that were made from passages which the index may find, with only those passages."""
+        """Yield the questions of passages that the index may find, each with only these and the answers in them."""
         for question in questions:
             if self.index.condition is None:
                 yield question
-            elif pids := tuple(filter(self.index.may_find, question.pids)):
-                yield question.model_copy(update={"pids": pids})
+                continue
+            pairs = zip(question.answers, question.pids, strict=True)
+            if told := [(answer, pid) for answer, pid in pairs if self.index.may_find(pid)]:
+                answers, pids = zip(*told, strict=True)
+                yield question.model_copy(update={"answers": answers, "pids": pids})
 
     def _deciding(self, questions: Iterator[FoundQuestion], k: int) -> list[FoundQuestion]:
         """Return the questions that decide which are the first ``k`` passages."""
