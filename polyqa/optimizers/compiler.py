@@ -135,6 +135,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
                 after = _score(compiled, plan, work / "after")
             finally:
                 meter.write()
+        spent = meter.spent  # the runs on test take no part in it
         if plan.testset:
             test_runs = (_score(program, plan, work / "test-before"), _score(compiled, plan, work / "test-after"))
     compared = compare_runs(before, after, headline=plan.column)
@@ -143,7 +144,7 @@ def compile_program(program: dspy.Module, plan: Plan, work: str | Path, *, max_c
     comparison = replace(compared, metrics=metrics)
     trials = compilation_trials(tried, (before, after), plan.column, compiled)
     copied = copied_text(program, compiled, plan.trainset, after.records)
-    return Compiled(compiled, before, after, comparison, meter.spent, trials, copied, test_runs)
+    return Compiled(compiled, before, after, comparison, spent, trials, copied, test_runs)
 
 
 def _check_readings(before: Run, plan: Plan) -> None:

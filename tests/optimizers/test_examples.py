@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dspy
@@ -18,10 +19,11 @@ import polyqa
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage, render_passages
 from polyqa.evaluation.loading import load_questions
+from polyqa.evaluation.runs import Run
 from polyqa.metrics.gold import Question, Reading
 from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.models import Reader
-from polyqa.optimizers import Plan, Recipe, compile, recipe
+from polyqa.optimizers import Plan, Recipe, calls, compile, compiler, recipe
 from polyqa.optimizers.examples import PlainMetric, as_question
 from polyqa.signatures import ClarifyQuestion
 
@@ -422,10 +424,19 @@ def test_a_program_that_comes_out_otherwise_after_a_stop_is_scored_anew(tmp_path
     assert made.after.failed == 0
 
 
-def test_what_is_reported_takes_no_part(tmp_path: Path) -> None:
+def test_what_is_reported_takes_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, score = 0.0, compiler._score
+
+    def slow_on_test(program: dspy.Module, plan: Plan, folder: Path) -> Run:
+        nonlocal now
+        now += 60 * folder.name.startswith("test")
+        return score(program, plan, folder)
+
+    monkeypatch.setattr(calls, "time", SimpleNamespace(perf_counter=lambda: now))
+    monkeypatch.setattr(compiler, "_score", slow_on_test)
     asked = [dspy.Example(question="What colour is Erfurt?", answer="Erfurt is red").with_inputs("question")]
     made = compile(OneStep(), planned("bootstrap-few-shot", testset=asked), tmp_path / "work")
     assert [run.summarized()["metric"].value for run in made.test_runs] == [100, 100]
-    assert made.spent.calls == 1 + 3 + 1
+    assert (made.spent.calls, made.spent.seconds, now) == (1 + 3 + 1, 0, 120)
     with pytest.raises(PolyqaError, match="train and test share a question"):
         compile(OneStep(), planned("bootstrap-few-shot", testset=EXAMPLES[:1]), tmp_path / "other")
