@@ -25,6 +25,7 @@ ALIKE = 0.9
 _PLAIN = 200
 _PLAIN_PER_AMBIGUOUS = 1.5
 _UNCONFIRMED = "its answer is not found again in one sentence"
+_ASKED = "is asked already"
 _HELD_OUT = 0.4
 _PRONOUN = re.compile(r"^(?:(?:It|He|She|They)\b|(?:This|These)(?= (?:is|was|are|were)\b))")
 
@@ -225,7 +226,9 @@ class _Builder:
                 text = min(usable.values(), key=len, default="")
                 about = self._of_distinct_titles(list(usable))
                 about += self._read_further(text, about, family)
-                if not self._add_ambiguous(text, about, "subject", family[0]):
+                if self._add_ambiguous(text, about, "subject", family[0]):
+                    self._drop(_ASKED, *self.trusted([reading for _, reading in cluster if reading not in about]))
+                else:
                     remaining += [reading for _, reading in cluster]
         return remaining
 
@@ -296,7 +299,9 @@ class _Builder:
         for (_, (base, _)), group in groups.items():
             explicit = [replace(one, question=with_document(one.question, self._passage(one).title)) for one in group]
             about = self._of_distinct_titles(explicit)
-            if not self._add_ambiguous(group[0].question, about, "subject", base):
+            if self._add_ambiguous(group[0].question, about, "subject", base):
+                self._drop(_ASKED, *(one for one in explicit if one not in about))
+            else:
                 remaining += group
         return remaining
 
@@ -356,7 +361,7 @@ class _Builder:
             answers = [reading.short_answers[0] for reading in group]
             merged = Reading(group[0].question, tuple(dict.fromkeys(answers)), group[0].pid)
             if text in taken:
-                self._drop("is asked already", *group)
+                self._drop(_ASKED, *group)
             elif not all(agree(answer, answers[:1]) for answer in answers):
                 self._drop("has several answers, and nothing that tells them apart", *group)
             elif not _confirmed([merged], self._corpus, self._reader):

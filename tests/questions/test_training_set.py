@@ -237,6 +237,21 @@ def test_what_is_dropped_is_told_with_the_reason(train: Train) -> None:
     assert sum(found.reasons.values()) == len(found.dropped) == 3
 
 
+def test_what_asks_the_same_of_one_thing_twice_is_dropped_with_the_reason(train: Train) -> None:
+    again = made("When was the Mill Bridge (Ely) opened?", "1894", "a")
+    found = train([ELY, again, BATH, ROAD])
+    assert [len(one.readings) for one in found.questions] == [3]
+    assert [(one.question, one.why) for one in found.dropped] == [(again.question, "is asked already")]
+    rules = [
+        Passage(pid=pid, title=f"Contract ({name}) › Fees", text=f"The monthly fee is {fee} euros.")
+        for pid, name, fee in (("f", "Acme", 42), ("g", "Globex", 31), ("h", "Acme", 42))
+    ]
+    asked = GeneratedQuestion(
+        question="What is the monthly fee?", answers=("42 euros", "31 euros", "42 euros"), pids=("f", "g", "h")
+    )
+    assert [(one.pid, one.why) for one in train([asked], rules).dropped] == [("h", "is asked already")]
+
+
 def test_what_is_not_trusted_is_dropped_but_the_best(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, str, Passage]] = []
 
