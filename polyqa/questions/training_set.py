@@ -282,7 +282,8 @@ class _Builder:
             if (answer := prediction.answer(self._reader.null_threshold)) and not fault(question, answer, passage)
         ]
         values = self._judged(candidates, self._trust_read)
-        return [reading for reading, value in zip(candidates, values, strict=True) if value >= TRUSTED]
+        good = [reading for reading, value in zip(candidates, values, strict=True) if value >= TRUSTED]
+        return self._of_distinct_titles(good)
 
     def _of_distinct_titles(self, readings: Sequence[Reading]) -> list[Reading]:
         """Return the first question about each thing, and of those that read the same the first."""

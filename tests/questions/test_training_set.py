@@ -309,6 +309,9 @@ def test_namesakes_that_nothing_was_asked_of_are_read(train: Train) -> None:
         ("When was the office in Gdansk opened?", "2013", "n"),
     ]
     assert [len(question.readings) for question in found.questions] == [2, 1], "the other gives no number"
+    moved = Passage(pid="o", title="Office in Gdansk", text="The office in Gdansk was opened again in 2016.")
+    (one,) = ambiguous(train(generated, [*OFFICES, moved], trust_read=trusting).questions)
+    assert [r.pid for r in one.readings] == ["m", "n"], "nobody could tell two readings about one thing apart"
     doubting = train(generated, OFFICES, trust_read=doubtful)
     assert not ambiguous(doubting.questions)
     assert found.families == {"the office": ("Office in Oslo", "Office in Gdansk")}
