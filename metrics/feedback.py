@@ -7,7 +7,6 @@ import dspy
 
 from polyqa.base.values import AmbiguityType, Interpretation
 from polyqa.models import SpanReader
-from polyqa.replies import parse_ambiguity_types
 from polyqa.signatures import (
     ClarifyQuestion,
     ExtractInterpretations,
@@ -179,7 +178,7 @@ def _typing(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str,
         return [f"This step called the question plain; it has {len(question.readings)} readings."]
     if not plain and len(question.readings) == 1:
         return ["This step called the question ambiguous; it has one meaning."]
-    gold_types = parse_ambiguity_types(question.ambiguity) if question.ambiguity else []
+    gold_types = question.ambiguity_types
     if gold_types and not set(gold_types) & set(types):
         reason = f" ({question.reason})" if question.reason else ""
         return [f"The ambiguity is {', '.join(gold_types)}{reason}, this step said {', '.join(map(str, types))}."]

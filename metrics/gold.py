@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     import dspy
 
+    from polyqa.base.values import AmbiguityType
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -105,6 +107,16 @@ class Question:
     def annotations(self) -> Sequence[Sequence[Reading]]:
         """The readings by annotator."""
         return [self.readings, *self.other_annotations]
+
+    @property
+    def ambiguity_types(self) -> "Sequence[AmbiguityType]":
+        """The kinds of ambiguity that the data set names; none where it names none, or kinds of its own."""
+        from polyqa.replies import parse_ambiguity_types  # it loads DSPy
+
+        try:
+            return parse_ambiguity_types(self.ambiguity) if self.ambiguity else ()
+        except ValueError:
+            return ()
 
     def to_example(self) -> "dspy.Example":
         """Return what DSPy's optimizers take: the question as input, and this as ``gold``."""

@@ -222,6 +222,8 @@ def test_typing_is_told_the_right_kind_however_the_data_names_it(titanic: Questi
 def test_typing_is_told_that_a_question_is_or_is_not_plain(titanic: Question) -> None:
     bare = replace(titanic, ambiguity=None, reason=None)
     assert told(bare, "TypeAmbiguity", {}, reason="", ambiguity_types=[AmbiguityType.LOCATION]) == []
+    own = replace(titanic, ambiguity="homonym")
+    assert told(own, "TypeAmbiguity", {}, reason="", ambiguity_types=[AmbiguityType.LOCATION]) == []
     for plain in ([AmbiguityType.NONE], []):
         (text,) = told(titanic, "TypeAmbiguity", {}, reason="", ambiguity_types=plain)
         assert "2 readings" in text

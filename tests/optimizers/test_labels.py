@@ -26,6 +26,13 @@ def test_labels_fill_every_predictor_that_they_can(diva: dspy.Module, train: lis
         assert not any(str(kind) in demo["reason"] for kind in AmbiguityType)  # the reason comes before the label
 
 
+def test_kinds_of_ambiguity_of_a_data_sets_own_are_no_labels(diva: dspy.Module, train: list[Question]) -> None:
+    own = replace(train[0], ambiguity="homonym")
+    demos = label_demos(diva, [own, replace(own, readings=own.readings[:1])])
+    assert [demo["ambiguity_types"] for demo in demos["classify"]] == [["N/A"]]
+    assert len(demos["infer"]) == 2
+
+
 class Choosing(dspy.Module):
     """A program of a user's own: what it offers is known by its methods, its predictor by the signature's fields."""
 

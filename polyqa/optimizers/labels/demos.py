@@ -20,7 +20,6 @@ from polyqa.metrics.text import holds, sentences, sentences_by_shape
 from polyqa.programs.sixpaq import render_candidates
 from polyqa.programs.spanwise import Finding
 from polyqa.questions.training_set import long_answer
-from polyqa.replies import parse_ambiguity_types
 from polyqa.signatures.lookup import find_by_fields
 
 from .reasons import reason_of
@@ -108,9 +107,8 @@ def _pseudo_interpretations(question: Question, shown: Shown) -> list[Demo]:
 
 def _kinds(question: Question) -> Sequence[AmbiguityType]:
     """Return the types that the data set names, and that of a plain question; none where nobody knows them."""
-    if not question.ambiguity and len(question.readings) > 1:
-        return ()
-    return parse_ambiguity_types(question.ambiguity or AmbiguityType.NONE)
+    plain = (AmbiguityType.NONE,) if len(question.readings) == 1 else ()
+    return question.ambiguity_types or plain
 
 
 @_demos_of(signatures.ExtractInterpretations)
