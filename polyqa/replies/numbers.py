@@ -57,7 +57,7 @@ def _of_text(text: str) -> list[int]:
     text = strip_dress(text)
     if not re.search(r"\w", text) or is_null(text):
         return []
-    lines = [line for line in text.splitlines() if line.strip() and not line.rstrip().endswith(":")]
+    lines = [line for line in text.splitlines() if line.strip() and not line.rstrip().endswith(":")] or [text]
     verdicts = [_VERDICT.fullmatch(line) for line in lines]
     if all(verdicts):
         return [int(verdict[1]) for verdict in verdicts if verdict and verdict[2].lower() == "yes"]

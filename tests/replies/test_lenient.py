@@ -246,7 +246,7 @@ REFUSED: list[tuple[str, str, list[str]]] = [
         [
             *("all", "nothing", "Yes", "No", "true", "false", "[true, false, true]", "1: Yes\n2: perhaps"),
             *('{"1": true, "2": false, "3": true}', "1, 3 (not 2)", "all but 2", "all except 2", "1-3", "1 – 3"),
-            *("1 to 3", "1 through 3", "1.5", "1: Yes and 2: No", "1: Yes, 2: No"),
+            *("1 to 3", "1 through 3", "1.5", "1: Yes and 2: No", "1: Yes, 2: No", "1:\n3:", "Readings 1 and 3:"),
         ],
     ),
     ("grade", "not one of Correct, Ambiguous, Incorrect: …{}", ["", "not correct", "either correct or incorrect"]),
