@@ -19,8 +19,11 @@ def prompt_texts(program: dspy.Module, *, most: int | None = None) -> dict[str, 
 
 
 def _prompt_text(predictor: dspy.Predict, most: int | None = None) -> str:
-    demos = (demo_text(demo, predictor.signature.fields) for demo in predictor.demos[:most])
-    return "\n\n".join([prompt_head(predictor), *demos]).rstrip() + "\n"
+    return "\n\n".join([prompt_head(predictor), *_demo_texts(predictor, most)]).rstrip() + "\n"
+
+
+def _demo_texts(predictor: dspy.Predict, most: int | None = None) -> list[str]:
+    return [demo_text(demo, predictor.signature.fields) for demo in predictor.demos[:most]]
 
 
 def prompt_head(predictor: dspy.Predict) -> str:
@@ -71,7 +74,7 @@ def _change(old: dspy.Predict | None, new: dspy.Predict | None) -> str:
     counts = demos_shown(old), demos_shown(new)
     if counts[0] != counts[1]:
         changed.append(f"demos: {counts[0]} → {counts[1]}")
-    elif not changed and _prompt_text(old) != _prompt_text(new):
+    elif _demo_texts(old) != _demo_texts(new):
         changed.append("other demos")
     return "; ".join(changed) or "unchanged"
 

@@ -1,0 +1,24 @@
+import dspy
+import pytest
+
+from polyqa.optimizers.prompts import prompt_changes
+
+
+def predictor(instructions: str, *answers: str) -> dspy.Predict:
+    made = dspy.Predict(dspy.Signature("question -> answer", instructions))
+    made.demos = [{"question": "Who?", "answer": answer} for answer in answers]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (predictor("Answer.", "She"), "unchanged"),
+        (predictor("Answer.", "He"), "other demos"),
+        (predictor("Be brief.", "She"), "other instructions"),
+        (predictor("Be brief.", "He"), "other instructions; other demos"),
+        (predictor("Be brief."), "other instructions; demos: all 1 → all 0"),
+    ],
+)
+def test_what_changed_is_told_of_instructions_and_of_demos(other: dspy.Predict, told: str) -> None:
+    assert prompt_changes(predictor("Answer.", "She"), other) == {"self": told}
