@@ -194,11 +194,10 @@ def _at_once(passage: Passage, reader: SpanReader) -> dict[str, Any]:
     text = passage.render()
     asked = with_examples(AskOfPassage)(passage=text).questions
     pairs = [(_question(pair.question), pair.answer.strip()) for pair in asked]
-    spans = set(_spans([answer for _, answer in pairs], passage))
     usable = {
         question: (question, answer)
         for question, answer in reversed(pairs)
-        if question and answer in spans and not holds(question, answer, normalize_answer)
+        if question and _spans([answer], passage) and not holds(question, answer, normalize_answer)
     }
     current = [*reversed(usable.values())]
     good = [

@@ -212,6 +212,19 @@ def test_a_language_model_asks_all_of_a_passage_in_one_call(make: Make) -> None:
     assert (counts.answers, counts.generated, counts.verified, counts.revised) == (6, 4, 3, 0)
 
 
+def test_one_answer_in_two_forms_answers_two_questions(make: Make) -> None:
+    mill = Passage(pid="k", title="Ida Berg", text="Ida Berg designed the Kestrel mill. Kestrel mill has two wheels.")
+    asked = ("What did Ida Berg design?", "What has two wheels?")
+    written = f"1. {asked[0]} | the Kestrel mill\n2. {asked[1]} | Kestrel mill"
+
+    def reply(message: str) -> str:
+        return fields(answer="Kestrel mill") if "## question\n" in message else fields(questions=written)
+
+    with scripted(reply) as (lm, _):
+        made = make([mill], lm=lm, settings=QuestionSettings(at_once=True))
+    assert tuple(one.question for one in made.questions) == asked
+
+
 def test_a_question_with_another_answer_is_dropped(reader: Reader) -> None:
     pairs = [("When was the dam built?", "1941"), ("When was the dam built?", "Jan Hora"), ("Who sang there?", "1941")]
     assert verified(pairs, DAM.text, reader) == [True, False, False]
