@@ -13,7 +13,7 @@ from probable_engine import ProbableEngine, probable_lm
 
 import polyqa
 from polyqa import adapt
-from polyqa.adapting import _made_questions, _Source, _split, ready_index
+from polyqa.adapting import _expected, _made_questions, _Source, _split, ready_index
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, build_index
@@ -66,7 +66,10 @@ def test_a_model_with_weights_judges_what_it_wrote(tmp_path: Path, monkeypatch: 
     passage = Passage(
         pid="k", title="Kestrel mill", text="Ida Berg designed the Kestrel mill. It began to work in 1998."
     )
+    unread = probable_lm(ProbableEngine(written))
+    assert _expected([passage], unread) == "1 passage to make questions from, at most 7 calls"
     lm = probable_lm(ProbableEngine(written), reads=True)
+    assert _expected([passage], lm) == "1 passage to make questions from, at most 13 calls"
     made = _made_questions([passage], polyqa.Models(lm=lm), tmp_path, polyqa.Budget(threads=1), "mill")
     assert [question.question for question in made.questions] == [
         "In which year did the Kestrel mill commence its output?"  # spared the rules: "output" is not in the passage
