@@ -1,12 +1,14 @@
 """Feedback in words for optimizers that read it (GEPA): what an answer covers, and what each step missed."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import dspy
 
-from polyqa.base.values import AmbiguityType, Interpretation
+from polyqa.base.values import AmbiguityType, Interpretation, as_readings
 from polyqa.models import SpanReader
+from polyqa.replies import parse_ambiguity_types, parse_numbers, parse_yes_no
 from polyqa.signatures import (
     ClarifyQuestion,
     ExtractInterpretations,
@@ -57,7 +59,7 @@ class FeedbackMetric:
         score = self.metric.score(gold, pred)
         parts = [answer_feedback(question, score)]
         if self.metric.measure == "f1_answer":
-            parts += form_feedback(question, pred.interpretations)
+            parts += form_feedback(question, as_readings(pred.interpretations))
         for predictor, inputs, outputs in pred_trace or ():
             parts += step_feedback(question, predictor.signature, inputs, outputs)
         return dspy.Prediction(score=self.metric.of(gold, pred), feedback="\n".join(parts))
@@ -98,7 +100,7 @@ def form_feedback(question: Question, interpretations: Sequence[Interpretation])
 
 
 def _extraction(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    extracted: list[Interpretation] = list(outputs["interpretations"])
+    extracted = as_readings(outputs["interpretations"])
     passages = _text(inputs.get("passages"))
     overlooked: list[str] = []
     absent: list[str] = []
@@ -138,19 +140,20 @@ def _pseudo_interpretations(question: Question, inputs: Mapping[str, Any], outpu
 
 
 def _verification(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    return _judged(question, str(inputs.get("question", "")), _text(inputs.get("passages")), str(outputs["answerable"]))
+    reading, verdict = str(inputs.get("question", "")), parse_yes_no(outputs["answerable"])
+    return _judged(question, reading, _text(inputs.get("passages")), verdict)
 
 
 def _verifications(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    passages, answered = _text(inputs.get("passages")), list(outputs["answered"])
+    passages, answered = _text(inputs.get("passages")), parse_numbers(outputs["answered"])
     candidates = inputs.get("candidates") or ()
     verdicts = {str(reading): "Yes" if number in answered else "No" for number, reading in enumerate(candidates, 1)}
     return [line for reading, verdict in verdicts.items() for line in _judged(question, reading, passages, verdict)]
 
 
 def _checked_readings(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    supported, lines = list(outputs["supported"]), list[str]()
-    for number, candidate in enumerate(inputs.get("interpretations") or (), 1):
+    supported, lines = parse_numbers(outputs["supported"]), list[str]()
+    for number, candidate in enumerate(as_readings(inputs.get("interpretations")), 1):
         right = any(agree(candidate.answer, reading.short_answers) for reading in question.readings)
         if right != (number in supported):
             verdict = "holds, for its answer is wanted" if right else "does not hold, for its answer is not wanted"
@@ -172,7 +175,7 @@ def _judged(question: Question, reading: str, passages: str, verdict: str) -> li
 
 
 def _typing(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    types: list[AmbiguityType] = list(outputs["ambiguity_types"])
+    types = parse_ambiguity_types(outputs["ambiguity_types"])
     plain = all(kind is AmbiguityType.NONE for kind in types)
     if plain and len(question.readings) > 1:
         return [f"This step called the question plain; it has {len(question.readings)} readings."]
@@ -186,7 +189,7 @@ def _typing(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str,
 
 
 def _writing(question: Question, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> list[str]:
-    readings: list[Interpretation] = list(inputs.get("interpretations") or ())
+    readings = as_readings(inputs.get("interpretations"))
     text = str(outputs["answer"])
     dropped = [
         f"{one.question} → “{one.answer}”"
@@ -228,7 +231,7 @@ _STEPS: Mapping[type[dspy.Signature], Callable[[Question, Mapping[str, Any], Map
 def step_feedback(
     question: Question, signature: type[dspy.Signature], inputs: Mapping[str, Any], outputs: Mapping[str, Any]
 ) -> list[str]:
-    """Return what one call of a predictor missed; nothing for a call of another kind.
+    """Return what one call of a predictor missed; nothing for a call of another kind, or if its reply cannot be read.
 
     What a call should have done is known by what it says: the last output field of one of polyqa's signatures. So a
     program with signatures of its own gets feedback, too, if it names what it says alike; what a call is given
@@ -242,4 +245,6 @@ def step_feedback(
         if list(one.output_fields)[-1] in replied and not one.output_fields.keys() & signature.input_fields.keys()
     ]
     nearest = max(alike, key=lambda one: len(fields & one.fields.keys()), default=None)
-    return _STEPS[nearest](question, inputs, outputs) if nearest else []
+    with suppress(ValueError):  # of another type, and not to be read as ours
+        return _STEPS[nearest](question, inputs, outputs) if nearest else []
+    return []

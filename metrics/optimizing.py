@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 import dspy
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.values import as_readings
 from polyqa.models import SpanReader
 
 from .f1_answer import f1_answer
@@ -72,7 +73,7 @@ class AnswerMetric:
     def of(self, example: dspy.Example, prediction: Any) -> float:
         """Return the measure's number; errors as of `value`."""
         if self.measure == "f1_answer":
-            return f1_of_readings(prediction.interpretations, gold_of(example))
+            return f1_of_readings(as_readings(prediction.interpretations), gold_of(example))
         return self.value(self.score(example, prediction), gold_of(example))
 
     def score(self, example: dspy.Example, prediction: Any) -> LongFormScore:

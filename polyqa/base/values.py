@@ -192,13 +192,22 @@ def told_by(prediction: Any, name: str) -> tuple[dict[str, Any], str, tuple[Inte
         raise PolyqaError(f"{name} has to give a dspy.Prediction with an answer; it gave {had}.")
     answer = str(fields.pop("answer") or "")
     try:
-        readings = _INTERPRETATIONS.validate_python(fields.pop("interpretations", None) or ())
+        readings = as_readings(fields.pop("interpretations", None))
         passages = as_passages(fields.pop("passages", None) or ())
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False, include_input=False)[0]
         message = f"{details['loc']}: {details['msg']}"
         raise PolyqaError(f"What {name} gives as readings or passages is none: {message}.") from error
     return fields, answer, readings, passages
+
+
+def as_readings(listed: Any) -> tuple[Interpretation, ...]:
+    """Return readings, or their data; none for `None`; pydantic's error for what is none of these.
+
+    >>> as_readings([{"question": "Who flew?", "answer": "She"}])
+    (Interpretation(question='Who flew?', answer='She', pid=None),)
+    """
+    return _INTERPRETATIONS.validate_python(listed or ())
 
 
 def as_passages(listed: Any) -> tuple[Passage, ...]:

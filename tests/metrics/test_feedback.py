@@ -258,6 +258,21 @@ def test_signatures_of_a_users_own_with_the_same_fields_get_feedback(
     assert step_feedback(titanic, signature, inputs, dspy.Prediction()) == []
 
 
+def test_replies_of_a_users_own_types_are_read_as_ours_are(titanic: Question) -> None:
+    def said(signature: str, asked: str, **reply: Any) -> list[str]:
+        inputs = {"passages": PASSAGES, "question": asked}
+        return step_feedback(titanic, dspy.Signature(signature), inputs, dspy.Prediction(**reply))
+
+    verify, extract = "passages, question -> answerable: bool", "passages, question -> interpretations: list"
+    assert said(verify, IN_1953, answerable=True) == []
+    (text,) = said(verify, IN_1953, answerable=False)
+    assert "said No, but the passages do hold" in text
+    found = [one.model_dump() for one in RIGHT]
+    expected = told(titanic, "ExtractInterpretations", {"passages": PASSAGES}, interpretations=RIGHT)
+    assert said(extract, titanic.question, interpretations=found) == expected
+    assert said(extract, titanic.question, interpretations=["in 1997"]) == []
+
+
 # --- as GEPA's metric ----------------------------------------------------------------------------
 
 

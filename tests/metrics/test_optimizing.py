@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import dspy
 import pytest
@@ -92,14 +93,15 @@ def test_the_answers_of_the_readings_are_a_measure_that_needs_no_long_answer(rea
     metric = AnswerMetric(reader, measure="f1_answer", threshold=0.7)
     readings = [Interpretation(question="a?", answer="1997"), Interpretation(question="c?", answer="1905")]
 
-    def scored(found: list[Interpretation], trace: list[object] | None = None) -> float | bool:
+    def scored(found: Any, trace: list[object] | None = None) -> float | bool:
         said = dspy.Prediction(answer="", interpretations=found)
         return metric(gold.to_example(), said, trace)
 
     assert scored(readings) == 0.5
     assert scored([*readings[:1], Interpretation(question="b?", answer="in 2012")]) == 1.0
     assert scored([Interpretation(question="?", answer="1997; 2012")]) == 1.0  # several in one
-    assert scored([]) == 0.0
+    assert scored([one.model_dump() for one in readings]) == 0.5  # as a program of a user's own may give them
+    assert scored([]) == scored(None) == 0.0
     assert scored(readings, trace=[]) is False
     feedback = FeedbackMetric(reader, measure="f1_answer")
     said = feedback(gold.to_example(), dspy.Prediction(answer="", interpretations=readings))
