@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.rows import Record, problem, read_lines, rows_in_memory
+from polyqa.base.rows import Record, folded, problem, read_lines, rows_in_memory
+from polyqa.evaluation.loading.ambiguous import SituatedQARecord
 from polyqa.evaluation.loading.convert import check, unnested
 from polyqa.evaluation.loading.fields import AskedRecord
 from polyqa.evaluation.loading.formats import SHAPE
@@ -67,9 +68,11 @@ def _read(given: Any, split: str | None) -> list[Asked]:
         records = unnested(records_of(given, split))
     else:
         records = rows_in_memory(given, SHAPE, split)
+    rows = [*records]
+    by_question = any(isinstance(row.value, Mapping) and SituatedQARecord.fits(folded(row)) for row in rows)
     questions: dict[str, Asked] = {}
-    for number, record in enumerate(records, 1):
-        question = _asked(record, number)
+    for number, record in enumerate(rows, 1):
+        question = _asked(record, number, by_question)
         if questions.setdefault(question.id, question) != question:
             raise problem(record.where, f"two questions have the id {question.id!r:.100}: give each one of its own")
     if not questions:
@@ -77,11 +80,10 @@ def _read(given: Any, split: str | None) -> list[Asked]:
     return list(questions.values())
 
 
-def _asked(record: Record, number: int) -> Asked:
+def _asked(record: Record, number: int, by_question: bool) -> Asked:
     if isinstance(record.value, Asked):
         return record.value
     if isinstance(record.value, str):
         return Asked(record.key or str(number), record.value.strip())
     checked = check(record, AskedRecord, "question")
-    number_or_question = str(number) if checked.reading is None else checked.question
-    return Asked(checked.id or number_or_question, checked.question)
+    return Asked(checked.id or (checked.question if by_question else str(number)), checked.question)

@@ -119,7 +119,6 @@ class AskedRecord(QuestionRecord):
     """A question of any format, or one of BEIR, without its answers; it may be blank, and gets no answer then."""
 
     question: str = Field(validation_alias=AliasChoices(*QUESTIONS, "text"))
-    reading: Any = Field(None, validation_alias=AliasChoices(*READING))
 
     @model_validator(mode="before")
     @classmethod

@@ -66,7 +66,7 @@ def named_format(name: str) -> type[QuestionRecord]:
 
 
 def detect_format(records: Sequence[Record]) -> type[QuestionRecord]:
-    """Return the first format that fits a record; a list of answers is one answer if no record has aliases of each.
+    """Return the first format that fits a record; the plain one if no record has a reading, or aliases of each answer.
 
     The record is the first that any format fits, as one may lack its answer.
 
@@ -78,8 +78,10 @@ def detect_format(records: Sequence[Record]) -> type[QuestionRecord]:
     several = ambiguous.MultiAnswerRecord
     for row in map(folded, records):
         if first_fit := next((record for record in _RECORDS if _fits(record, row)), None):
-            listed = first_fit is plain.PlainRecord and "answers" in row
-            return several if listed and any(_fits(several, folded(record)) for record in records) else first_fit
+            if first_fit is not plain.PlainRecord:
+                return first_fit
+            others: list[type[QuestionRecord]] = [ambiguous.SituatedQARecord, *([several] if "answers" in row else [])]
+            return next((kind for kind in others if any(_fits(kind, folded(one)) for one in records)), first_fit)
     first = records[0]
     if {*QUESTIONS, "text"} & folded(first).keys():
         problem_text = "there is a question, and no answer to score against (`polyqa answer` needs none)"

@@ -54,6 +54,11 @@ def test_dates_are_read_like_places_and_nothing_stands_twice(
     assert question.readings == tuple(Reading(f"{ASKED} {edited}", answers) for edited, answers in readings.items())
 
 
+def test_a_first_row_without_a_reading_asks_the_question_itself() -> None:
+    rows = [{"question": ASKED, "reading": None, "answer": "1"}, {"question": ASKED, "reading": "x", "answer": "2"}]
+    assert questions_from_records(rows) == [Question(ASKED, ASKED, (Reading(ASKED, ("1",)), Reading("x", ("2",))))]
+
+
 def test_one_id_with_two_questions_is_an_error() -> None:
     records = [there("oslo", "1 hour"), there("kiel", "2 hours", question="how deep is it")]
     message = told(questions_from_records, records)

@@ -31,6 +31,11 @@ TITANIC, MERCURY = "When did Titanic come out?", "What is Mercury?"
         ),
         ("queries.jsonl", f'{{"_id": "x", "text": "{TITANIC}", "metadata": {{}}}}', [("x", TITANIC)]),
         ("q.jsonl", f'{{"id": 4, "question": "{TITANIC}", "edited_question": "a"}}\n' * 2, [("4", TITANIC)]),
+        (
+            "q.jsonl",
+            "".join(f'{{"question": "{TITANIC}", "reading": {cell}}}\n' for cell in ("null", '"a"')),
+            [(TITANIC, TITANIC)],
+        ),
     ],
 )
 def test_questions_of_a_file(name: str, text: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
