@@ -216,8 +216,8 @@ for name in ("rac", "rac-homonyms-local", "spanwise"):
 # %% [markdown]
 # With `rac` this model tells four readings; the one of 1912 is when the ship sank. Compiling changed nothing but the prompt, which now
 # begins with five worked examples: now the model tells the musical, too, and 1985, when the wreck was found. `spanwise` asks it little
-# at a time; it tells less, and keeps to the words of the passages. How to compile, and how to know whether it helped, is what the next
-# lessons are about.
+# at a time, and keeps to the words of the passages; the first showing of 1997 and the opening in cinemas are two readings. How to compile,
+# and how to know whether it helped, is what the next lessons are about.
 
 # %% [markdown]
 # ## Exercises

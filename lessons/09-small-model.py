@@ -332,7 +332,7 @@ for name, own in figures.items():
 #
 # Examples in the prompt are one way to teach a model. The other is to change it, which is called *fine-tuning*. polyqa ships weights that
 # are added to this model for one call: beside each large matrix of the model stand two thin ones (LoRA), 15 MB in all against 1.1 GB.
-# They were trained on 55,000 questions, each with a passage: to copy every answer that the passage gives, or to write `none`. So the
+# They were trained on 56,000 questions, each with a passage: to copy every answer that the passage gives, or to write `none`. So the
 # model reads a passage a call, without examples; the span reader only says which passages are worth a call. `--lm local` does this; the
 # recording above was made without. Here are its calls for one question, and then the same 18 questions:
 
@@ -355,11 +355,11 @@ for name in ("spanwise", "trained"):
     print(f"{name}: {calls:.1f} calls and {calls * price[name][0]:,.0f} tokens of prompts a question")
 
 # %% [markdown]
-# Half the calls and a quarter of the tokens. F1 of answers is higher; the interval is just above zero and p just above 0.05, as 18
-# questions are few (lesson 11). Of DR and STR-EM nothing can be told. The table of all 72 test questions in `lab/README.md` is clearer:
-# nearly all of the readings that polyqa tells are right, seven of ten with examples, and as many of the gold ones are found. **Examples
-# show a model the form of a task; training can teach it the task.** Training took 55,000 questions with passages and eight minutes on a
-# large GPU; `polyqa/models/weights/read-passage/README.md` says how.
+# Half the calls and a quarter of the tokens. Of the three figures nothing can be told: 18 questions are few (lesson 11). The table of all
+# 72 test questions in `lab/README.md` is clearer: nine of ten readings that polyqa tells are right, seven of ten with examples, and more of
+# the gold ones are found. **Examples show a model the form of a task; training can teach it the task.** Training took 55,000 questions with
+# passages and eight minutes on a large GPU, and then a thousand and an hour and a half on two cores;
+# `polyqa/models/weights/read-passage/README.md` says how.
 
 # %% [markdown]
 # ## With a real language model

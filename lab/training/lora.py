@@ -139,14 +139,14 @@ def fit(
                 break
 
 
-def read_lora(added: Mapping[str, Lora], path: Path) -> None:
-    """Put A and B of a file in the place of those beside the matrices."""
+def read_lora(added: Mapping[str, Lora], path: Path, share: float = 1.0) -> None:
+    """Put A and B of a file in the place of those beside the matrices, or so far between."""
     stored = {one.name: one for one in GGUFReader(path).tensors}
     with torch.no_grad():
         for matrix, lora in added.items():
             for side, weight in (("a", lora.a), ("b", lora.b)):
                 one = stored[f"{matrix}.lora_{side}"]
-                weight.copy_(torch.from_numpy(dequantize(one.data, one.tensor_type)))
+                weight.lerp_(torch.from_numpy(dequantize(one.data, one.tensor_type)).to(weight), share)
 
 
 def write_lora(added: Mapping[str, Lora], alpha: float, path: Path, name: str) -> None:

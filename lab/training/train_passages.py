@@ -111,6 +111,7 @@ def main(
     start: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help="Weights from which to go on, a lora.gguf.")
     ] = None,
+    mean: Annotated[bool, typer.Option("--mean", help="Write the mean of what was trained and --start.")] = False,
     below: Annotated[int, typer.Option(help="Layers below this one stay as they are.")] = 0,
     minutes: Annotated[float, typer.Option(help="The longest it may take.")] = math.inf,
     longest: Annotated[int, typer.Option(help="Tokens of an example; longer ones are left out.")] = 640,
@@ -133,6 +134,8 @@ def main(
     steps = (batch for _ in range(epochs) for batch in batches(told, chance, tokens))
     losses = ((loss_of(trained, batch, shared), len(batch)) for batch in steps)
     fit(trained, losses, epochs * len(told), out / LOG, rate, minutes)
+    if mean and start is not None:
+        read_lora(added, start, share=0.5)
     write_lora(added, _ALPHA, out / "lora.gguf", "polyqa read-passage")
     draw_curve(out / LOG, out / "curve.svg", "Reader of passages")
 

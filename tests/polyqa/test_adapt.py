@@ -66,7 +66,7 @@ def test_a_model_with_weights_judges_what_it_wrote(tmp_path: Path, monkeypatch: 
     passage = Passage(
         pid="k", title="Kestrel mill", text="Ida Berg designed the Kestrel mill. It began to work in 1998."
     )
-    unread = probable_lm(ProbableEngine(written))
+    unread = probable_lm(ProbableEngine(written), reads=False)
     assert _expected([passage], unread) == "1 passage to make questions from, at most 7 calls"
     lm = probable_lm(ProbableEngine(written), reads=True)
     assert _expected([passage], lm) == "1 passage to make questions from, at most 13 calls"

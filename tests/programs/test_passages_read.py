@@ -21,6 +21,9 @@ SHIP = Passage(pid="ship", title="RMS  Titanic", text="She was launched\nin Belf
         ("191", []),  # no word of the passage
         ("Southampton\nBelfast", ["Belfast"]),
         ("(1911", []),
+        ("1912\n31 May 1911\nBelfast", ["1912", "31 May\n1911", "Belfast"]),
+        ("1912\n31 May 1911\nBelfast\nSouthampton", ["1912", "31 May\n1911", "Belfast"]),  # three stand there
+        ("1912\n31 May 1911\nBelfast\nShe", ["1912"]),  # a list of other things
     ],
 )
 def test_answers_are_those_that_stand_in_the_passage(reply: str, found: list[str]) -> None:

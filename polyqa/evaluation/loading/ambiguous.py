@@ -176,7 +176,7 @@ class SituatedQARecord(QuestionRecord):
 
     id: Id = Field(validation_alias=AliasChoices(*IDS, *QUESTIONS))
     edited_question: Text | Literal[""] = Field(validation_alias=AliasChoices(*READING, *QUESTIONS))
-    answer: Answers
+    answer: Answers = Field(validation_alias=AliasChoices("answer", "answers"))
     long_answer: LongAnswer = None
 
     @classmethod

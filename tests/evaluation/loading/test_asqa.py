@@ -78,6 +78,7 @@ def test_tables_of_ones_own_have_long_answers_too(write: Write) -> None:
     rows = f'Who hosted?,Who in 1998?,Nagano,"{told}"\nWho hosted?,Who in 2006?,Turin,\n'
     readings = f"question,reading,answer,long_answer\n{rows}"
     (question,) = load_questions(write(readings, "readings.csv"))
+    assert load_questions(write(readings.replace(",answer,", ",answers,"), "plural.csv")) == [question]
     assert ([reading.short_answers for reading in question.readings], question.long_answers) == (
         [("Nagano",), ("Turin",)],
         (told,),

@@ -61,6 +61,17 @@ def test_training_goes_on_from_weights_that_were_written(tmp_path: Path, model: 
     assert torch.allclose(model(input_ids=ids).logits, wanted, atol=0.02)
 
 
+def test_weights_go_half_the_way_to_those_of_a_file(tmp_path: Path, model: Qwen2ForCausalLM) -> None:
+    added = add_lora(model, rank=4, alpha=8.0)
+    first = {name: lora.a.detach().clone() for name, lora in added.items()}
+    write_lora(added, 8.0, tmp_path / "lora.gguf", "made here")
+    with torch.no_grad():
+        for lora in added.values():
+            lora.a.add_(1.0)
+    read_lora(added, tmp_path / "lora.gguf", share=0.5)
+    assert all(torch.allclose(lora.a, first[name] + 0.5, atol=0.02) for name, lora in added.items())
+
+
 def test_it_ends_when_its_time_is_over(tmp_path: Path, model: Qwen2ForCausalLM) -> None:
     weight = next(model.parameters())
     fit(model, ((weight.sum(), 1) for _ in range(50)), 50, tmp_path / "log.jsonl", 1e-3, minutes=1e-9)
