@@ -225,6 +225,7 @@ def test_what_gives_no_answer_is_said() -> None:
         ({"lm": ""}, "names no provider"),
         ({"program": Own}, "A program is a name, a path, or a dspy.Module that was made, not <class"),
         ({"program": len}, "not <built-in function len>"),
+        ({"program": "rac", "index": 5}, "An index is a name, a path, or a ColBERTIndex, not 5"),
         ({"lm": 5}, "A language model is a name or one of DSPy, not 5"),
     ],
 )
