@@ -17,6 +17,7 @@ from torch import Tensor
 from transformers import AutoTokenizer, DynamicCache
 
 from lab.results import Seed
+from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.lm.adapter import LeanAdapter
 from polyqa.models.gguf import model_file
@@ -119,6 +120,8 @@ def main(
     seed: Seed = 0,
 ) -> None:
     """Train a reader of passages."""
+    if mean and start is None:
+        raise PolyqaError("--mean is of two weights: name those from which to go on with --start.")
     torch.manual_seed(seed)
     path, read = model_file(model), read_rows(examples, Read, "examples", "lab.training.passages")
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
@@ -134,7 +137,7 @@ def main(
     steps = (batch for _ in range(epochs) for batch in batches(told, chance, tokens))
     losses = ((loss_of(trained, batch, shared), len(batch)) for batch in steps)
     fit(trained, losses, epochs * len(told), out / LOG, rate, minutes)
-    if mean and start is not None:
+    if mean and start is not None:  # without --start it has been refused
         read_lora(added, start, share=0.5)
     write_lora(added, _ALPHA, out / "lora.gguf", "polyqa read-passage")
     draw_curve(out / LOG, out / "curve.svg", "Reader of passages")

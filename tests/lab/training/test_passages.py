@@ -12,7 +12,8 @@ from lab.training.loop import LOG
 from lab.training.lora import add_lora, fit
 from lab.training.passages import Read, of_documents, of_long_answers, of_paragraphs, of_periods, read_by
 from lab.training.squad import Example
-from lab.training.train_passages import Told, batches, loss_of
+from lab.training.train_passages import Told, batches, loss_of, main
+from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.metrics.gold import Question, Reading
 
@@ -135,3 +136,8 @@ def test_it_learns_what_is_to_be_written_and_nothing_else(tmp_path: Path) -> Non
     losses = [json.loads(line)["loss"] for line in (tmp_path / LOG).read_text().splitlines()]
     assert losses[-1] < losses[0] / 2
     assert torch.equal(before, model.model.layers[0].mlp.up_proj.layer.weight)
+
+
+def test_a_mean_is_of_two_weights(tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match="--start"):
+        main(tmp_path / "train.jsonl", tmp_path, mean=True)
