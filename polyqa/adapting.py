@@ -63,8 +63,7 @@ QUESTIONS, DROPPED, REPORT = "questions.json", "dropped.json", "report.md"
 JOURNAL = "generated.sqlite"
 _PARTS = 3  # train, dev, held out
 _DEV = 0.25  # of the train part: what a recipe picks by
-_MOST_CALLS = 1 + 6  # of a passage: its questions, and their answers once more
-_MOST_JUDGED = 6  # of a passage: its questions, by a model with weights for reading passages
+_MOST_QUESTIONS = 6  # of a passage
 _MOST_CALLS_IN_STEPS = 1 + 8 + 2 * 8  # detection, and for eight answers a question and two revisions
 _CALLS_OF_A_PAIR = 3  # of namesakes: a question, and its answers once more
 
@@ -353,8 +352,8 @@ def _judged(questions: Sequence[tuple[str, str, Passage]], lm: dspy.BaseLM) -> l
 
 def _expected(passages: Sequence[Passage], lm: dspy.BaseLM) -> str:
     """Return what making questions is expected to take."""
-    most = _MOST_CALLS_IN_STEPS if lm.model == MODEL_NAME else _MOST_CALLS
-    most += _MOST_JUDGED * bool(getattr(lm, "reads_passages", False))
+    most = _MOST_CALLS_IN_STEPS if lm.model == MODEL_NAME else 1 + _MOST_QUESTIONS  # and their answers once more
+    most += _MOST_QUESTIONS * bool(getattr(lm, "reads_passages", False))  # which judges them
     calls = most * len(passages) + _CALLS_OF_A_PAIR * len(namesakes(passages))
     return f"{counted(len(passages), 'passage')} to make questions from, at most {calls:,} calls"
 

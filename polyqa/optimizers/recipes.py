@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue, model_validator
 
 from polyqa.base.errors import PolyqaError
 
@@ -69,6 +69,12 @@ class Recipe(BaseModel, extra="forbid", frozen=True):
     settings: dict[str, JsonValue] = {}
     threshold: float = Field(default=0.5, ge=0.0, le=1.0)
     steps: tuple["Recipe", ...] = ()
+
+    @model_validator(mode="after")
+    def _steps_of_a_chain(self) -> "Recipe":
+        if (self.optimizer == "chain") != bool(self.steps):
+            raise ValueError("a chain has steps, and no other recipe has")
+        return self
 
     @property
     def parts(self) -> tuple["Recipe", ...]:

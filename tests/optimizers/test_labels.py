@@ -77,7 +77,7 @@ class Lean(dspy.Module):
 
     passages = 5
 
-    def __init__(self, found: dict[str, list[Passage]]) -> None:
+    def __init__(self, found: dict[str, list[Any]]) -> None:
         super().__init__()
         self.clarify = dspy.Predict(ClarifyQuestion)
         self.retrieve = found.__getitem__
@@ -90,6 +90,12 @@ def test_a_clarification_is_an_extraction_with_the_reference_answer(rac: dspy.Mo
     assert made["clarify"]
     for demo in made["clarify"]:
         assert demo == {**extracted[demo["question"]], "answer": answers[demo["question"]][0]}
+
+
+def test_rows_that_a_program_retrieves_are_shown_by_their_texts(rac: dspy.Module, train: list[Question]) -> None:
+    texts = {question.question: [one.text for one in rac.retrieve(question.question)] for question in train}
+    rows = {question: [{"text": text, "page": 7} for text in found] for question, found in texts.items()}
+    assert label_demos(Lean(rows), train) == label_demos(Lean(texts), train)
 
 
 def test_where_no_long_answer_is_given_the_sentences_of_the_passages_stand_for_one(

@@ -1,5 +1,8 @@
+from typing import Any
+
 import dspy
 import pytest
+from pydantic import ValidationError
 
 from polyqa.optimizers.recipes import RECIPES, Recipe, recipe
 
@@ -34,3 +37,9 @@ def test_the_threshold_of_demos_is_that_of_the_step_that_makes_them() -> None:
     step = Recipe(name="own", optimizer="own-runs", threshold=0.9)
     assert Recipe(name="both", optimizer="chain", steps=(step, recipe("knn"))).demo_threshold == 0.9
     assert step.demo_threshold == 0.9
+
+
+@pytest.mark.parametrize("fields", [{"optimizer": "chain"}, {"optimizer": "labels", "steps": (recipe("knn"),)}])
+def test_a_chain_has_steps_and_nothing_else_has(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="a chain has steps, and no other recipe has"):
+        Recipe(name="own", **fields)

@@ -17,7 +17,6 @@ from .fields import (
     Aliases,
     Answers,
     Id,
-    LongAnswer,
     Part,
     QuestionRecord,
     Text,
@@ -84,7 +83,7 @@ class AsqaRecord(QuestionRecord):
 
     qa_pairs: Annotated[list[_AsqaPair], BeforeValidator(by_row)]
     annotations: Annotated[list[_LongAnswer], BeforeValidator(by_row)] | None = None
-    long_answer: Text | None = None
+    long_answer: Text | None = None  # never anything else here
     ambiguity: Text | None = None
     reason: Text | None = None
     wrong_answers: list[Text] | None = None
@@ -94,14 +93,11 @@ class AsqaRecord(QuestionRecord):
         """Return the record as a question; pairs are kept as they are, also where two ask the same."""
         if not self.qa_pairs:
             return None
-        answers = [note.long_answer for note in self.annotations or ()]
-        if self.long_answer is not None:
-            answers.append(self.long_answer)
         return Question(
             id=id,
             question=self.question,
             readings=tuple(pair.reading() for pair in self.qa_pairs),
-            long_answers=tuple(answers),
+            long_answers=tuple(note.long_answer for note in self.annotations or ()),
             ambiguity=self.ambiguity,
             reason=self.reason,
             wrong_answers=distinct(self.wrong_answers or ()),
@@ -168,7 +164,7 @@ class SituatedQARecord(QuestionRecord):
     """SituatedQA (Zhang and Choi, 2021), and tables of one's own: each row has a reading of a question, and its answer.
 
     Rows with one id, or without ids with one question, are one question. A row whose ``reading`` (``edited_question``)
-    is empty answers the question as it was asked. A ``long_answer`` may stand in one row of a question, or in each.
+    is empty answers the question as it was asked.
     """
 
     name = "situatedqa"
@@ -177,7 +173,6 @@ class SituatedQARecord(QuestionRecord):
     id: Id = Field(validation_alias=AliasChoices(*IDS, *QUESTIONS))
     edited_question: Text | Literal[""] = Field(validation_alias=AliasChoices(*READING, *QUESTIONS))
     answer: Answers = Field(validation_alias=AliasChoices("answer", "answers"))
-    long_answer: LongAnswer = None
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
@@ -187,8 +182,7 @@ class SituatedQARecord(QuestionRecord):
     def to_question(self, id: str) -> Question:
         """Return the record as a question of one reading; answers that repeat are dropped."""
         reading = Reading(self.edited_question or self.question, distinct(self.answer))
-        long_answers = (self.long_answer,) if self.long_answer else ()
-        return Question(id=id, question=self.question, readings=(reading,), long_answers=long_answers)
+        return Question(id=id, question=self.question, readings=(reading,))
 
     @staticmethod
     def joined(earlier: Question, later: Question) -> Question:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -83,7 +83,10 @@ def convert(records: Iterable[Record], format: str | None, origin: str) -> Loade
         question = checked.to_question(checked.id or str(number))
         if question is None:
             left_out.add(checked.id or str(number))
-        elif question.id not in question_places:
+            continue
+        if checked.long_answer is not None:
+            question = replace(question, long_answers=(*question.long_answers, checked.long_answer))
+        if question.id not in question_places:
             question_places[question.id] = (record.where, question)
         else:
             where, earlier = question_places[question.id]

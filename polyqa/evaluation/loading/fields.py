@@ -99,6 +99,7 @@ class QuestionRecord(Part):
 
     id: Id | None = Field(None, validation_alias=AliasChoices(*IDS))
     question: Text = Field(validation_alias=AliasChoices(*QUESTIONS))
+    long_answer: LongAnswer = None
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
@@ -112,7 +113,10 @@ class QuestionRecord(Part):
 
     @abstractmethod
     def to_question(self, id: str) -> Question | None:
-        """Return the record as a question with this id; ``None`` if the data set has no answer to it."""
+        """Return the record as a question with this id; ``None`` if the data set has no answer to it.
+
+        A `long_answer` is not its to give: `convert` adds that of any format.
+        """
 
 
 class AskedRecord(QuestionRecord):

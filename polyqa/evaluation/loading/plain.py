@@ -7,7 +7,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from polyqa.metrics.gold import Question, Reading
 
-from .fields import LongAnswer, QuestionRecord, answers, distinct
+from .fields import QuestionRecord, answers, distinct
 
 
 def _aliases(value: Any) -> Any:
@@ -33,7 +33,6 @@ class PlainRecord(QuestionRecord):
     The answer is a text, a figure, yes or no, or a list of its aliases, also in a text (NQ-open, DPR, FiD, FlashRAG,
     PopQA, HotpotQA, MuSiQue); an object with its value and aliases (TriviaQA), or with a text for each alias (SQuAD),
     or a list of objects (SQuAD, KILT). If it is empty, there is none.
-    A table of your own may have a ``long_answer``, too.
     """
 
     name = "plain"
@@ -42,7 +41,6 @@ class PlainRecord(QuestionRecord):
 
     answers: _Aliases = Field(validation_alias=AliasChoices(*_GOLD, "output"))
     answer_aliases: _Aliases = Field(default_factory=list)
-    long_answer: LongAnswer = None
 
     @classmethod
     def fits(cls, row: Mapping[str, Any]) -> bool:
@@ -52,5 +50,4 @@ class PlainRecord(QuestionRecord):
     def to_question(self, id: str) -> Question | None:
         """Return the record as a question of one reading, which is the question itself; ``None`` without a word."""
         aliases = distinct(alias for alias in (*self.answers, *self.answer_aliases) if alias.strip())
-        long_answers = (self.long_answer,) if self.long_answer else ()
-        return Question(id, self.question, (Reading(self.question, aliases),), long_answers) if aliases else None
+        return Question(id, self.question, (Reading(self.question, aliases),)) if aliases else None

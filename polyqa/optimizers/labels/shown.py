@@ -1,7 +1,7 @@
 """What a program shows its predictors of a training question, and which gold readings that answers."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -68,9 +68,10 @@ class Shown:
 
 
 def _retrieved(result: Any) -> list[Passage]:
-    """Return what a program of a user's own retrieves, which may be texts, or DSPy's prediction of ``passages``."""
+    """Return what a user's own program retrieves: passages, texts, rows with a text, or DSPy's prediction of these."""
     listed = result.passages if isinstance(result, dspy.Prediction) else result
-    return list(as_passages([one if isinstance(one, Passage) else str(one) for one in listed]))
+    texts = [one["text"] if isinstance(one, Mapping) and "text" in one else one for one in listed]
+    return list(as_passages([one if isinstance(one, Passage) else str(one) for one in texts]))
 
 
 def held_readings(question: Question, passages: Sequence[Passage]) -> list[Held]:

@@ -77,6 +77,8 @@ def test_tables_of_ones_own_have_long_answers_too(write: Write) -> None:
     assert (first.long_answers, second.long_answers) == ((told,), ())
     rows = f'Who hosted?,Who in 1998?,Nagano,"{told}"\nWho hosted?,Who in 2006?,Turin,\n'
     readings = f"question,reading,answer,long_answer\n{rows}"
+    several = {"question": "Who hosted?", "answers": [["Nagano"], ["Turin"]], "long_answer": told}
+    assert load_questions(write([several]))[0].long_answers == (told,)
     (question,) = load_questions(write(readings, "readings.csv"))
     assert load_questions(write(readings.replace(",answer,", ",answers,"), "plural.csv")) == [question]
     assert ([reading.short_answers for reading in question.readings], question.long_answers) == (
