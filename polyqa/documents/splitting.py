@@ -86,7 +86,7 @@ class Splitter:
             document.title or _first_heading(document.blocks, alone=suffix in _MARKED_UP) or named_after(file or suffix)
         )
         sections = [
-            (tuple(heading for heading in path if normalize_words(heading) != normalize_words(title)), blocks)
+            (_without_repeats(title, path), blocks)
             for path, blocks in _sections(_with_lists_told(document.blocks), title)
         ]
         paths = {section for section, _ in sections}
@@ -112,6 +112,12 @@ class Splitter:
                     before = block.text[: max(0, start - starts[number])]
                     place["line"] = block.line + (before.count("\n") if block.kind in ("code", "table") else 0)
                 yield Passage(pid="", title=full_title, text=text, metadata={**document.metadata, **place})
+
+
+def _without_repeats(title: str, path: Sequence[str]) -> tuple[str, ...]:
+    """Return the headings that repeat neither the document's title nor the heading above them."""
+    words = [normalize_words(heading) for heading in (title, *path)]
+    return tuple(heading for at, heading in enumerate(path, 1) if words[at] != words[0] and words[at] != words[at - 1])
 
 
 def _first_heading(blocks: Sequence[Block], *, alone: bool) -> str:

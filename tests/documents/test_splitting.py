@@ -122,6 +122,7 @@ def test_a_row_of_one_cell_says_what_the_rows_are_about() -> None:
             ["Commands › add › Options", "Commands › build › Options", "Commands › Files"],
         ),
         ("Prices 2021", ["# Prices (2021)", "Four euros."], ["Prices 2021"]),
+        ("Guide", ["# Costs", "They vary.", "## Costs", "Two."], ["Guide › Costs", "Guide › Costs"]),
     ],
 )
 def test_a_title_names_as_many_headings_as_tell_it_from_others(
