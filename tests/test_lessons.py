@@ -21,8 +21,8 @@ from polyqa.lesson_files import lesson, lessons, lessons_home
 HOME = Path(polyqa.__file__).resolve().parents[1] / "lessons"
 SCRIPTS = sorted(HOME.glob("[0-9][0-9]-*.py"))
 EVERY = [pytest.param(path, id=path.stem) for path in SCRIPTS]
-_COMPILING = {"01", "04", "05", "07", "08"}
-"""Those that compile with the embedded engine are run with the slow tests."""
+_LONG = {"01", "04", "05", "07", "08", "10"}
+"""Those that compile with the embedded engine, and the one that encodes most, are run with the slow tests."""
 
 
 def load_build() -> ModuleType:
@@ -61,7 +61,7 @@ def run_cell(source: str, space: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     "script",
     [
-        pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem[:2] in _COMPILING else ())
+        pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem[:2] in _LONG else ())
         for path in SCRIPTS
     ],
 )
