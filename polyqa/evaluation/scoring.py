@@ -1,7 +1,7 @@
 """Scores one answer, or many, with every metric that its question allows."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isnan
 from statistics import fmean
 
@@ -99,6 +99,8 @@ class Scorer:
 
         Questions and outputs are of the same length and order; the reader reads all of them in batches.
         """
+        if self.alce:
+            outputs = [one if one.answer is None else replace(one, answer=alce_text(one.answer)) for one in outputs]
         long_form = iter(self._long_form(questions, outputs))
         for question, output in zip(questions, outputs, strict=True):
             scores = next(long_form) if output.answer is not None else {}
@@ -116,11 +118,10 @@ class Scorer:
             for question, output in zip(questions, outputs, strict=True)
             if output.answer is not None
         ]
-        texts = [alce_text(answer) if self.alce else answer for _, answer in pairs]
         return [
             {"disambig_f1": one.disambig.f1, "str_em": one.str_em, "length": float(one.length)}
             | ({} if one.rouge_l is None else {"rouge_l": one.rouge_l})
-            for one in score_long_answers(texts, [question for question, _ in pairs], self.reader)
+            for one in score_long_answers([answer for _, answer in pairs], [one for one, _ in pairs], self.reader)
         ]
 
     def _grounded(self, question: Question, output: Output) -> dict[str, float]:

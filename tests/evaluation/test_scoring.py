@@ -146,6 +146,11 @@ def test_alce_scores_the_first_line_without_citations(reader: Reader) -> None:
     assert (whole["str_em"], cut["str_em"]) == (1.0, 0.5)
     assert (whole["length"], cut["length"]) == (9.0, 3.0)
     assert whole.keys() == cut.keys()
+    short = Output("Blue [1].\nOr grey [2].")  # without readings the answer is the short one
+    planted = replace(PLAIN, wrong_answers=("grey",))
+    whole, cut = (Scorer(reader, alce=alce).score(planted, short) for alce in (False, True))
+    assert (whole["exact_match"], cut["exact_match"]) == (0.0, 1.0)
+    assert (whole["strict_exact_match"], cut["strict_exact_match"]) == (0.0, 1.0)
 
 
 def test_many_are_scored_as_one_by_one(scorer: Scorer) -> None:
