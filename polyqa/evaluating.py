@@ -12,7 +12,7 @@ import dspy
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.text import counted
-from polyqa.evaluation.identity import RunIdentity
+from polyqa.evaluation.identity import ALCES_CUT, RunIdentity
 from polyqa.evaluation.loading import questions_fingerprint
 from polyqa.evaluation.records import Record
 from polyqa.evaluation.runner import Answer, answer_one, run_answers
@@ -101,7 +101,7 @@ def evaluate(
         model,
         name=label,
         index=index_of(ready),
-        reader=scorer.reader.name + (", ALCE's cut" if scorer.alce else ""),
+        reader=scorer.reader.name + (ALCES_CUT if scorer.alce else ""),
         judge=scorer.judge.name if scorer.judge else None,
         questions=f"{question_set.described}, {question_count} ({questions_fingerprint(asked_questions)})",
         n=len(asked_questions),

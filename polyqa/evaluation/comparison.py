@@ -14,6 +14,7 @@ from polyqa.base.values import json_data
 from polyqa.evaluation.statistics import Difference, Scores, compare
 
 from .columns import COLUMNS
+from .identity import ALCES_CUT
 from .records import Record, column_scores
 from .runs import Run, same_questions
 
@@ -165,6 +166,7 @@ _MATTERS = {
     "judge": "the grounded metrics",
     "index": "retrieval",
 }
+_OF_THE_TEXT = "D-F1, R-L, DR, STR-EM, LEN and EM"
 
 
 def _cautions(a: Run, b: Run) -> list[str]:
@@ -177,5 +179,7 @@ def _cautions(a: Run, b: Run) -> list[str]:
     for field, metrics in _MATTERS.items():
         left, right = getattr(a.settings, field), getattr(b.settings, field)
         if left != right and (field != "index" or (left and right)):
+            if field == "reader" and left.endswith(ALCES_CUT) is not right.endswith(ALCES_CUT):
+                metrics = _OF_THE_TEXT  # not only what the reader scores: it is another text
             cautions.append(f"The {field} differs ({left or 'none'}; {right or 'none'}): {metrics} do not compare.")
     return cautions

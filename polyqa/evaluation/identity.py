@@ -14,6 +14,8 @@ from polyqa.lm.adapter import adapter_name
 from polyqa.lm.assigned import describe_lms, sampling
 
 _Jsonable = Annotated[dict[str, Any], BeforeValidator(json_data)]
+ALCES_CUT = ", ALCE's cut"
+"""Stands behind the name of the reader where answers were scored as ALCE cuts them (`polyqa.metrics.alce`)."""
 
 
 class RunIdentity(BaseModel, frozen=True):

@@ -138,6 +138,8 @@ def test_it_says_why_figures_do_not_compare() -> None:
     other = compare_runs(_made_with(a), _made_with(b, reader="roberta", judge=None, index="bigger"))
     assert len(other.cautions) == 3
     assert "The reader differs (r; roberta): D-F1 and DR do not compare." in comparison_tables(other)
+    (cut,) = compare_runs(_made_with(a), _made_with(b, reader="r, ALCE's cut")).cautions
+    assert cut == "The reader differs (r; r, ALCE's cut): D-F1, R-L, DR, STR-EM, LEN and EM do not compare."
     gold = compare_runs(_made_with(a, questions="mine.json (aa11)"), _made_with(b, questions="mine.json (bb22)"))
     assert "the gold answers or the order differ: scores may not compare." in comparison_tables(gold)
     fewer = Run(b.path, b.settings, b.records[:-1])
