@@ -141,11 +141,12 @@ def answer_one(
         failure = Failure.of(error)
         output, extra = _NOTHING
         scores = scorer.score(question, output)
+    kept = {name: score for name, score in scores.items() if name not in unscored}
     return Record.of(
         question,
         output,
         extra=extra,
-        scores={name: score for name, score in scores.items() if name not in unscored} | metric_scores,
+        scores=kept if failure else kept | metric_scores,
         calls=len(recorder.calls),
         input_tokens=recorder.input_tokens,
         output_tokens=recorder.output_tokens,
