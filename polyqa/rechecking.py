@@ -243,13 +243,17 @@ def _questions(artifact: Artifact, gain: Gain, kept: SetScores | None, given: Gi
 
 def _changed(card: Card, program: dspy.Module, lm: dspy.LM, models: Models) -> dict[str, tuple[Any, Any]]:
     """Return what is not as the card says, each then and now."""
+    # Where its replies are replayed from is no setting of the model.
+    then, now = (
+        {name: value for name, value in settings.items() if name != "replays"}
+        for settings in (card.lm_settings, json_data(sampling(lm)))
+    )
     pairs: dict[str, tuple[Any, Any]] = {
         "DSPy": (card.versions.get("dspy"), version("dspy")),
         "polyqa": (card.versions.get("polyqa"), version("polyqa")),
         "adapter": (card.adapter, adapter_name()),
         "language model": (card.lm, str(lm.model)),
-        # Where its replies are replayed from is no setting of the model.
-        "its settings": (card.lm_settings, {name: value for name, value in sampling(lm).items() if name != "replays"}),
+        "its settings": (then, now),
         "helper": (card.helper_lm, names_of(own_lms(program))),
         "reader": (card.reader, shared_reader(models.reader).name),
         "index": (_index(card.index), _index(index_of(program))),

@@ -104,6 +104,13 @@ def test_a_few_questions_that_stay_do_not_show_that_another_model_holds(artifact
     assert checked(artifact, runs).outcome == "cannot be told"
 
 
+def test_a_compilation_from_a_recording_was_asked_with_the_same_settings(artifact: Path, runs: Path) -> None:
+    card = json.loads((artifact / "card.json").read_text())
+    card["lm_settings"]["replays"] = "replies.jsonl.gz"
+    (artifact / "card.json").write_text(json.dumps(card))
+    assert checked(artifact, runs).changed == ""
+
+
 def test_failures_of_then_count_as_those_of_now_do(artifact: Path, runs: Path) -> None:
     card = json.loads((artifact / "card.json").read_text())
     card["test_gain"]["failed_after"] = 1
