@@ -76,14 +76,14 @@ class Comparison:
 
 def difference_in(a: Run, b: Run, metric: str) -> Difference:
     """Compare two runs in one metric; see `compare_runs`, which takes as much longer as there are other metrics."""
-    difference = compare(COLUMNS[metric], *_paired(metric, _pairs(a, b)))
+    difference = compare(COLUMNS[metric], *_paired(metric, shared_records(a, b)))
     if difference is None:
         raise PolyqaError(f"There is no metric {metric!r} in both runs.")
     return difference
 
 
-def _pairs(a: Run, b: Run) -> list[tuple[Record, Record]]:
-    """Return the records of the questions that both runs have."""
+def shared_records(a: Run, b: Run) -> list[tuple[Record, Record]]:
+    """Return the records of the questions that both runs have; an error if there is none, or one differs."""
     records_of_a, records_of_b = ({record.id: record for record in run.records} for run in (a, b))
     shared = [id for id in records_of_a if id in records_of_b]
     if not shared:
@@ -109,7 +109,7 @@ def compare_runs(a: Run, b: Run, *, headline: str | None = None) -> Comparison:
     PolyqaError
         If no question is in both, a question differs, or the metric is unknown.
     """
-    pairs = _pairs(a, b)
+    pairs = shared_records(a, b)
     scores = {name: _paired(name, pairs) for name in COLUMNS}
     compared = {name: compare(COLUMNS[name], *paired) for name, paired in scores.items()}
     metrics = {name: difference for name, difference in compared.items() if difference is not None}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from polyqa.base.text import counted
 
 from .columns import COLUMNS
+from .comparison import shared_records
 from .records import Record, column_scores
 from .runs import Run
 from .statistics import Difference, sign_of
@@ -115,9 +116,13 @@ def won_and_lost(a: Run, b: Run, metric: str) -> tuple[list[Changed], list[Chang
     ----------
     metric
         A column of `columns.COLUMNS`, such as ``dr``.
+
+    Raises
+    ------
+    PolyqaError
+        If no question is in both, or one differs.
     """
-    records_of_b = {record.id: record for record in b.records}
-    pairs = [(record, records_of_b[record.id]) for record in a.records if record.id in records_of_b]
+    pairs = shared_records(a, b)
     before, after = (question_values([pair[side] for pair in pairs], metric) for side in (0, 1))
     changed = [
         Changed(float(old), float(new), *pair)

@@ -104,7 +104,7 @@ def plot_changes(a: Run, b: Run, path: str | Path, *, metric: str = "dr") -> Pat
     Raises
     ------
     PolyqaError
-        If the format or the metric is unknown, less of the metric is better, or no question is in both.
+        If the format or the metric is unknown, less of the metric is better, no question is in both, or one differs.
     """
     check_format(path)
     column = COLUMNS.get(metric)

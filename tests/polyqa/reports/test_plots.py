@@ -128,6 +128,10 @@ def test_wins_ties_and_losses_are_counted(runs: tuple[Run, Run], told: tuple[str
             lambda to: plot_changes(BEFORE, run_of([record("q0")]), to / "x.svg"),
             "in common that has a value of DR",
         ),
+        (
+            lambda to: plot_changes(BEFORE, run_of(long_form(1, lambda at: 0.4, question="Another?")), to / "x.svg"),
+            "Question 'q0' differs between runs/before and runs/mine; these are different data sets",
+        ),
         (lambda to: plot_runs([GOOD], to / "figure.jpg"), "figure.jpg: a plot is written as .png, .svg, .pdf"),
         (lambda to: plot_runs([GOOD], to / "figure.png", metric="g_f1"), "No run has the metric 'g_f1'"),
     ],
