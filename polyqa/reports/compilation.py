@@ -53,7 +53,6 @@ def compilation_report(card: Card, student: dspy.Module, compiled: Compiled) -> 
         card=card,
         verdicts={name: _verdict(runs[name], gain) for name, gain in gains.items()},
         figures=[[f"{name}: {gain.data.source}", gain.before.n, *gain_texts(gain)] for name, gain in gains.items()],
-        figures_label=COLUMNS[next(iter(gains.values())).metric].label,
         label=label,
         candidates=len(compiled.trials) - 2,
         trials=compiled.trials,
