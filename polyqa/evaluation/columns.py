@@ -104,7 +104,7 @@ _COLUMNS = (
     _share("mrecall@5", "MRecall@5", "questions with all answers in 5 passages"),
     _share("answer_coverage@5", "AC@5", "gold answers in 5 passages"),
     Column("g_precision", "G-P", _P, _ratio, "given readings that a passage supports"),
-    Column("g_recall", "G-R", _R, _ratio, "gold readings with evidence that were given"),
+    Column("g_recall", "G-R", _R, _ratio, "readings with evidence that a cited passage answers"),
     Column("g_f1", "G-F1", (*_P, *_R), _g_f1, "harmonic mean of G-P and G-R"),
     Column("g_precision_micro", "G-P micro", _P, _micro, "G-P over all readings at once"),
     Column("g_recall_micro", "G-R micro", _R, _micro, "G-R over all readings at once"),
