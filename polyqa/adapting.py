@@ -114,7 +114,7 @@ class Adapted:
 
     @property
     def measure(self) -> str:
-        """What was optimized and is reported: ``dr``, or ``disambig_f1``."""
+        """What was optimized and is reported, see `polyqa.metrics.optimizing.AnswerMetric`."""
         return self.made.card.measure
 
     @property

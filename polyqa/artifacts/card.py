@@ -117,7 +117,7 @@ class Card(_Part):
     program, settings
         The program's name in the registry, and what its constructor was given.
     reranker
-        See `assembly.make_reranker`; ``None`` for the encoder's.
+        See `polyqa.load`; ``None`` where the encoder reranks, or nothing is retrieved.
     signatures
         Predictor to `state.signature_fingerprint`.
     recipe

@@ -27,7 +27,7 @@ class Shown:
 
     - ``retrieve`` returns its passages, of which a prompt shows the first ``passages`` (an attribute; else 5);
     - ``shortlisted`` returns the passages that a predictor chooses from;
-    - ``similar_questions`` returns the generated questions (`question_db.FoundQuestion`) that one chooses from;
+    - ``similar_questions`` returns the generated questions (`polyqa.questions.FoundQuestion`) that one chooses from;
     - ``mark``, given the passages too, returns the findings (`programs.spanwise.Finding`) that one judges.
     """
 
