@@ -6,7 +6,7 @@ from .text import check_lists, normalize_answer
 
 
 def exact_match(prediction: str, answers: Sequence[str]) -> float:
-    """Return 1.0 if a short answer equals any alias, both normalised by ASQA's rule.
+    """Return 1.0 if a short answer equals any alias, both normalised (`text.normalize_answer`).
 
         EM = max over aliases a of [norm(p) = norm(a)]
 

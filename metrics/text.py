@@ -61,7 +61,10 @@ STOPWORDS = frozenset(_FUNCTION_WORDS.split())
 
 @lru_cache(maxsize=50_000)  # a passage is compared with many aliases
 def normalize_answer(text: str) -> str:
-    """Lower-case, drop ASCII punctuation and articles, squeeze white space (ASQA's rule; no Unicode NFD).
+    """Lower-case, drop punctuation and articles, squeeze white space: of English ASQA's rule (no Unicode NFD).
+
+    Marks of scripts without capitals are dropped, too, and signs that Arabic may leave out. Where a script puts no
+    space between words, each character is a word, as in MLQA's F1.
 
     >>> normalize_answer("The U.S.A.")
     'usa'

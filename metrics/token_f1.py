@@ -11,7 +11,7 @@ def token_f1(prediction: str, answers: Sequence[str]) -> float:
 
         P = |p ∩ a| / |p|,  R = |p ∩ a| / |a|,  F1 = 2PR / (P + R),  maximum over the aliases a
 
-    with p and a the bags of tokens after ASQA's normalisation.
+    with p and a the bags of tokens after normalisation (`text.normalize_answer`).
 
     Edge cases: where p or a is empty, F1 is 1.0 if both are, else 0.0; no alias gives 0.0. Source:
     SQuAD's script, as in ASQA's official scorer.
