@@ -9,7 +9,7 @@ need no network. Importing this module imports `evaluate` and `datasets`, which 
 {'str_em': 0.5}
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, ClassVar
 
@@ -55,6 +55,12 @@ class Module(evaluate.Metric):
         features = Features(dict(self.inputs))
         return evaluate.MetricInfo(description=text, citation="", inputs_description=text, features=features)
 
+    def _mean(self, values: Iterable[float]) -> float:
+        listed = list(values)
+        if not listed:
+            raise ValueError(f"{type(self).__name__} of no predictions is undefined")
+        return fmean(listed)
+
 
 class _Mean(Module):
     """The mean of a plain function over the questions, under the function's name."""
@@ -63,9 +69,7 @@ class _Mean(Module):
 
     def _compute(self, **columns: Sequence[Any]) -> dict[str, float]:
         function = type(self).function
-        if not any(columns.values()):
-            raise ValueError(f"{type(self).__name__} of no predictions is undefined")
-        return {function.__name__: fmean(float(function(*row)) for row in zip(*columns.values(), strict=True))}
+        return {function.__name__: self._mean(function(*row) for row in zip(*columns.values(), strict=True))}
 
 
 class ExactMatch(_Mean):
@@ -118,7 +122,7 @@ class DisambigF1(Module):
     def _compute(self, predictions: Sequence[str], references: Sequence[Any]) -> dict[str, float | str]:
         scores = score_disambig_f1(predictions, [_readings(records) for records in references], self.reader)
         return {
-            "disambig_f1": fmean(score.f1 for score in scores),
+            "disambig_f1": self._mean(score.f1 for score in scores),
             "disambig_em": fmean(score.em for score in scores),
             "disambig_hit": fmean(score.hit for score in scores),
             "reader": self.reader.name,
@@ -214,7 +218,7 @@ class _AtK(Module):
             function(answers, texts, self.k, match=self.match)
             for answers, texts in zip(references, predictions, strict=True)
         ]
-        return {f"{function.__name__}@{self.k}": fmean(values)}
+        return {f"{function.__name__}@{self.k}": self._mean(values)}
 
 
 class MRecall(_AtK):

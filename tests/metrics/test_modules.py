@@ -201,8 +201,9 @@ def test_the_embedded_reader_is_the_default(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_computed_is_said(reader: Reader) -> None:
-    with pytest.raises(ValueError, match="StrEM of no predictions is undefined"):
-        modules.StrEM().compute(predictions=[], references=[])
+    for module in (modules.StrEM(), modules.MRecall(), modules.DisambigF1(reader)):
+        with pytest.raises(ValueError, match=f"{type(module).__name__} of no predictions is undefined"):
+            module.compute(predictions=[], references=[])
     references = [
         {"readings": [{"question": "When?", "short_answers": ["1997"]}], "long_answers": long}
         for long in (["In 1997."], [])
