@@ -74,9 +74,18 @@ def _change(old: dspy.Predict | None, new: dspy.Predict | None) -> str:
     counts = demos_shown(old), demos_shown(new)
     if counts[0] != counts[1]:
         changed.append(f"demos: {counts[0]} → {counts[1]}")
-    elif _demo_texts(old) != _demo_texts(new):
+    elif _demo_data(old) != _demo_data(new):
         changed.append("other demos")
     return "; ".join(changed) or "unchanged"
+
+
+def _demo_data(predictor: dspy.Predict) -> list[dict[str, Any]]:
+    """Return what of its demos a prompt shows, in full: `demo_text` cuts long values, and two may differ behind."""
+    return [_data(demo, predictor.signature.fields) for demo in predictor.demos]
+
+
+def _data(demo: Any, fields: Iterable[str]) -> dict[str, Any]:
+    return {name: json_data(demo[name]) for name in fields if demo.get(name) is not None}
 
 
 def prompt_diff(before: dspy.Module, after: dspy.Module, *, most: int | None = None) -> str:
@@ -116,9 +125,7 @@ def picked_demos(program: dspy.Module, question: str) -> dict[str, list[dict[str
             {
                 "question": demo.get("question"),
                 "similarity": similarity,
-                "fields": {
-                    field: json_data(demo[field]) for field in predictor.signature.fields if demo.get(field) is not None
-                },
+                "fields": _data(demo, predictor.signature.fields),
             }
             for demo, similarity in zip(demos, similarities, strict=True)
         ]

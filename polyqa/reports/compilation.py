@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from polyqa.artifacts.card import Card, Gain
 from polyqa.artifacts.showing import gain_texts
+from polyqa.artifacts.state import dump_program
 from polyqa.base.html import render
 from polyqa.evaluation.columns import COLUMNS
 from polyqa.evaluation.comparison import difference_in
@@ -18,7 +19,7 @@ from polyqa.evaluation.runs import Run
 from polyqa.evaluation.verdicts import verdict, won_and_lost
 from polyqa.optimizers.compiler import Compiled
 from polyqa.optimizers.copied import LEAST
-from polyqa.optimizers.prompts import demo_text, prompt_head, prompt_texts
+from polyqa.optimizers.prompts import demo_text, prompt_head
 
 BEGINNING = Markup(
     '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -58,7 +59,7 @@ def compilation_report(card: Card, student: dspy.Module, compiled: Compiled) -> 
         trials=compiled.trials,
         dropped=[trial for trial in compiled.trials if not trial.kept],
         most_dropped=_DROPPED,
-        unchanged=prompt_texts(student) == prompt_texts(compiled.program),
+        unchanged=dump_program(student) == dump_program(compiled.program),
         predictors=list(_predictors(student, compiled.program)),
         open_demos=OPEN_DEMOS,
         copied=compiled.copied,

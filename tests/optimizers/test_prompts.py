@@ -22,3 +22,8 @@ def predictor(instructions: str, *answers: str) -> dspy.Predict:
 )
 def test_what_changed_is_told_of_instructions_and_of_demos(other: dspy.Predict, told: str) -> None:
     assert prompt_changes(predictor("Answer.", "She"), other) == {"self": told}
+
+
+def test_demos_that_differ_behind_what_is_shown_of_them_are_others() -> None:
+    one, other = (predictor("Answer.", f"{'Long. ' * 100}{end}") for end in ("She", "He"))
+    assert prompt_changes(one, other) == {"self": "other demos"}
