@@ -56,7 +56,8 @@ class Budget:
     max_calls
         Upper limit on LM calls, counted across stopped runs for the same ``out``. When it is reached, work stops.
     threads
-        Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
+        Questions at once; if not given 2 for the embedded engine, which shares this machine's cores, as many as a local
+        model has slots, else 8.
     seed
         Of every random choice (picking the nearest demos and COPRO make none).
     confirm

@@ -67,7 +67,8 @@ def evaluate(
     folder
         Of the run; by default ``runs/``, and there `run_name`.
     threads
-        Questions at once: 2 for the embedded engine, which shares this machine's cores, else 8.
+        Questions at once; if not given 2 for the embedded engine, which shares this machine's cores, as many as a local
+        model has slots, else 8.
     alce
         Score what ALCE scores: the first line of an answer, without citations.
     ray
