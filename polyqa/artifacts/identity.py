@@ -11,6 +11,8 @@ from typing import Any
 import dspy
 from pydantic import BaseModel
 
+from polyqa.lm.assigned import asked_with
+
 from .state import program_hash
 
 _SCALAR = (bool, int, float, str)
@@ -26,10 +28,14 @@ def identity(program: dspy.Module) -> dict[str, Any]:
     Of a program's modules, and of the retrievers, rerankers, encoders and readers that they hold, the public
     attributes count: numbers, texts, truth values, tuples, and again such parts; of anything else its kind. A list
     or a mapping counts if a module's constructor takes it: others may grow with every question. Where a file lies
-    does not count. Of predictors, `state.dump_program` has everything but the encoder.
+    does not count. Of predictors, `state.dump_program` has everything but the encoder, and what their calls ask with,
+    such as a temperature.
     """
     parts = {
-        place.partition(".")[2]: {"encoder": _described(getattr(module, "encoder", None), ())}
+        place.partition(".")[2]: {
+            "encoder": _described(getattr(module, "encoder", None), ()),
+            "config": _described(asked_with(module.config), ()),
+        }
         if isinstance(module, dspy.Predict)
         else _attributes(module, ())
         for place, module in program.named_sub_modules()

@@ -30,16 +30,17 @@ def _harmless(value: Any) -> Any:
 
 
 def sampling(lm: dspy.LM) -> dict[str, Any]:
-    """Return what a model is asked with, such as its temperature, and the recording that it replays, if it does.
+    """Return what a model is asked with, such as its temperature, and the recording that it replays, if it does."""
+    return asked_with(lm.kwargs) | ({"replays": lm.replays} if getattr(lm, "replays", "") else {})
 
-    Keys and addresses do not change what it says.
-    """
-    settings = {
+
+def asked_with(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that change what a model says, by name: those that are set, but for keys and addresses."""
+    return {
         name: value
-        for name, value in sorted(without_secrets(lm.kwargs).items())
+        for name, value in sorted(without_secrets(settings).items())
         if value is not None and not _PLACE.search(name)
     }
-    return settings | ({"replays": lm.replays} if getattr(lm, "replays", "") else {})
 
 
 def own_lms(program: dspy.Module) -> dict[str, dspy.LM]:

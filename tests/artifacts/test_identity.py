@@ -89,6 +89,17 @@ def test_settings_of_a_shipped_program_make_it_another(name: str, setting: dict[
     assert identity_hash(polyqa.load(name)) != identity_hash(polyqa.load(name, **setting))
 
 
+def test_what_a_predictor_is_asked_with_makes_a_program_another() -> None:
+    def asking(**config: Any) -> dict[str, Any]:
+        program = Program()
+        program.answer = dspy.ChainOfThought("question -> answer", **config)
+        return identity(program)
+
+    plain, warm = asking(), asking(temperature=1.0, api_key="none", api_base="http://localhost:1")
+    (changed,) = (name for name in {**plain, **warm} if plain.get(name) != warm.get(name))
+    assert changed.endswith(".config.temperature")
+
+
 def test_what_differs_is_named() -> None:
     before, after = identity(Program(rounds=1, searcher=Searcher())), identity(Program(searcher=Searcher(4)))
     assert differences(before, after) == "searcher.depth was 3, is 4; rounds was 1, is None"
