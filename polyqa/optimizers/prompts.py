@@ -18,12 +18,9 @@ def prompt_texts(program: dspy.Module, *, most: int | None = None) -> dict[str, 
     return {name: _prompt_text(predictor, most) for name, predictor in program.named_predictors()}
 
 
-def _prompt_text(predictor: dspy.Predict, most: int | None = None) -> str:
-    return "\n\n".join([prompt_head(predictor), *_demo_texts(predictor, most)]).rstrip() + "\n"
-
-
-def _demo_texts(predictor: dspy.Predict, most: int | None = None) -> list[str]:
-    return [demo_text(demo, predictor.signature.fields) for demo in predictor.demos[:most]]
+def _prompt_text(predictor: dspy.Predict, most: int | None) -> str:
+    demos = (demo_text(demo, predictor.signature.fields) for demo in predictor.demos[:most])
+    return "\n\n".join([prompt_head(predictor), *demos]).rstrip() + "\n"
 
 
 def prompt_head(predictor: dspy.Predict) -> str:

@@ -228,7 +228,7 @@ def _refined_answers(question: Question, shown: Shown) -> list[Demo]:
 
 @_demos_of(signatures.GradePassage)
 def _grades(question: Question, shown: Shown) -> list[Demo]:
-    """Give one of each grade."""
+    """Give a passage that is correct and one that is incorrect: labels tell of none that it is ambiguous."""
     # One of each: the nearest demos would otherwise all be passages of one training question.
     numbers = [number for _, number, _ in held_readings(question, shown.retrieved)]
     chosen = [
