@@ -14,7 +14,7 @@ from polyqa.base.rows import rows_in_memory
 from polyqa.evaluation.loading import Loaded, read_questions
 from polyqa.evaluation.loading.convert import convert
 from polyqa.evaluation.loading.formats import SHAPE
-from polyqa.evaluation.loading.load import drawn
+from polyqa.evaluation.loading.load import HUB, drawn
 from polyqa.metrics.gold import Question
 from polyqa.optimizers.examples import as_question
 
@@ -76,8 +76,8 @@ class Questions:
         suffix = " over their own documents" if self.own_documents else ""
         if self.name or not isinstance(self.source, (str, Path)):
             return (self.name or "questions given in Python") + suffix
-        path = Path(self.source)
-        return (path.name if path.suffix else str(self.source)) + (f" ({self.split})" if self.split else "") + suffix
+        file = _file(self.source)
+        return (file.name if file else str(self.source)) + (f" ({self.split})" if self.split else "") + suffix
 
     @property
     def short(self) -> str:
@@ -85,7 +85,14 @@ class Questions:
         suffix = ",own-documents" if self.own_documents else ""
         if not isinstance(self.source, (str, Path)):
             return f"given{suffix}"
-        return (Path(self.source).stem if Path(self.source).suffix else str(self.source)) + suffix
+        file = _file(self.source)
+        return (file.stem if file else str(self.source)) + suffix
+
+
+def _file(source: str | Path) -> Path | None:
+    """Return the file that a source is; a name of the hub may have a point, too."""
+    path = Path(source)
+    return path if path.suffix and not str(source).startswith(HUB) else None
 
 
 def _question(item: Question | dspy.Example, number: int) -> Question:

@@ -63,6 +63,20 @@ def test_questions_of_any_kind_are_limited_and_may_be_a_test_set() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("source", "described", "short"),
+    [
+        ("folder/mine.jsonl", "mine.jsonl", "mine"),
+        ("homonyms/dev", "homonyms/dev", "homonyms/dev"),
+        ("hub:someone/some_data@v1.1", "hub:someone/some_data@v1.1", "hub:someone/some_data@v1.1"),
+    ],
+)
+def test_a_file_is_called_by_its_name_and_a_data_set_of_the_hub_by_all_of_it(
+    source: str, described: str, short: str
+) -> None:
+    assert (polyqa.Questions(source).described, polyqa.Questions(source).short) == (described, short)
+
+
 def test_examples_are_evaluated_and_compiled_with(tmp_path: Path) -> None:
     run = polyqa.evaluate("closed-book", OWN[:2], models=polyqa.Models(judge=None), folder=tmp_path / "run")
     assert len(run.records) == 2

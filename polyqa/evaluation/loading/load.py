@@ -17,7 +17,7 @@ from .hub import read_hub
 _T = TypeVar("_T")
 _SHIPPED = "homonyms"
 _SHIPPED_SPLIT = "dev"
-_HUB = "hub:"
+HUB = "hub:"
 _HUB_NAME = re.compile(
     r"(?P<name>[\w.-]{1,96}(?:/[\w.-]{1,96})?)(?:@(?P<config>[^\s@]*)(?:@(?P<split>\S+))?)?", re.ASCII
 )
@@ -85,7 +85,7 @@ def records_of(source: str | Path, split: str | None) -> Iterable[Record]:
     if isinstance(source, Path):
         path, split = located(source, split)
         return read_rows(path, SHAPE, split)
-    if source.startswith(_HUB):
+    if source.startswith(HUB):
         return _from_hub(source, split)
     path, chosen = located(source, split)
     if format_of(path) in SUFFIXES:
@@ -110,7 +110,7 @@ def _shipped(source: str, split_name: str | None, split: str | None) -> Iterable
 
 
 def _from_hub(source: str, split: str | None) -> list[Record]:
-    match = _HUB_NAME.fullmatch(source.removeprefix(_HUB))
+    match = _HUB_NAME.fullmatch(source.removeprefix(HUB))
     if match is None:
         raise problem(source, "no data set of the Hugging Face hub is called so; write hub:NAME@CONFIGURATION@SPLIT")
     return read_hub(match["name"], match["config"] or None, one_split(source, match["split"], split))
