@@ -15,7 +15,7 @@ class Reading:
     """A disambiguated question with its short answers (aliases; the first is the canonical one).
 
     ``pid`` names the passage that holds the answer, where the data set says so. ``other_questions`` ask the same
-    in other words; only EDIT-F1 looks at them, whatever shows or asks one question takes ``question``.
+    in other words; only EDIT-F1 looks at them, all that shows or asks one question takes ``question``.
     """
 
     question: str
@@ -126,7 +126,7 @@ class Question:
 
 
 def same_words(question: str) -> str:
-    """Return what two questions share that ask the same: words and signs, in whatever letters.
+    """Return what two questions share that ask the same: words and signs, in capitals or not.
 
     >>> same_words("What is C++?") == same_words("what is  c++"), same_words("What is C#?") == same_words("What is C?")
     (True, False)
