@@ -119,9 +119,9 @@ def answer_one(
     """Answer and score one question, also by a ``metric`` of a user's own if it is given.
 
     If the program or the metric raised, or the judge failed, the record has the error, and the scores of an empty
-    answer.
+    answer; the metric gives it 0.
     """
-    metric_scores: dict[str, float] = {}
+    own_score = 0.0
     failure: Failure | None = None
     recorder = Recorder()
     output, extra = _NOTHING
@@ -130,7 +130,7 @@ def answer_one(
         with recording(lm) as recorder:
             prediction = called(program, question=question.question)
         if metric is not None:
-            metric_scores = {"metric": float(metric(question.to_example(), prediction))}
+            own_score = float(metric(question.to_example(), prediction))
         output, extra = _output(prediction, type(program).__name__)
         unscored = () if "interpretations" in prediction else OF_READINGS
     except Exception as error:
@@ -142,11 +142,13 @@ def answer_one(
         output, extra = _NOTHING
         scores = scorer.score(question, output)
     kept = {name: score for name, score in scores.items() if name not in unscored}
+    if metric is not None:
+        kept["metric"] = 0.0 if failure else own_score
     return Record.of(
         question,
         output,
         extra=extra,
-        scores=kept if failure else kept | metric_scores,
+        scores=kept,
         calls=len(recorder.calls),
         input_tokens=recorder.input_tokens,
         output_tokens=recorder.output_tokens,

@@ -376,13 +376,13 @@ def test_a_prediction_that_is_none_is_the_programs_failure(rubbish: Any, told: s
     assert one.answer == ""
 
 
-def test_an_own_metric_gives_nothing_for_what_failed(scorer: Scorer) -> None:
+def test_an_own_metric_gives_0_for_what_failed(scorer: Scorer) -> None:
     """It may say yes to a prediction in which there is no answer."""
     lm = dspy.LM("openai/nobody", api_key="none", cache=False)
     program = Told(lambda question: dspy.Prediction(label="blue"))
     one = answer_one(program, questions(1)[0], lm, scorer, metric=lambda gold, prediction: 1.0)
     assert one.error is not None
-    assert "metric" not in one.scores
+    assert one.scores["metric"] == 0.0
 
 
 def test_a_long_message_is_cut_and_put_on_one_line(answer: Answer) -> None:
