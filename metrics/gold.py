@@ -125,10 +125,13 @@ class Question:
         return dspy.Example(question=self.question, gold=self).with_inputs("question")
 
 
+_END = " ?.!？。！．؟۔।॥"
+
+
 def same_words(question: str) -> str:
     """Return what two questions share that ask the same: words and signs, in capitals or not.
 
     >>> same_words("What is C++?") == same_words("what is  c++"), same_words("What is C#?") == same_words("What is C?")
     (True, False)
     """
-    return " ".join(question.casefold().split()).rstrip(" ?.!")
+    return " ".join(question.casefold().split()).rstrip(_END)

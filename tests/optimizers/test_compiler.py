@@ -106,6 +106,10 @@ def test_sets_that_share_a_question_are_refused(
     check_disjoint({"train": drawn[:1], "dev": drawn[1:]})
     signs = [replace(rows[0], id=text, question=text) for text in ("What is C++?", "What is C#?", "What is 3-1?")]
     check_disjoint({"train": signs[:1], "dev": signs[1:2], "test": signs[2:]})
+    for text in ("泰坦尼克号何时沉没？", "متى غرقت تايتانيك؟"):
+        asked, again = replace(rows[0], id="a", question=text), replace(rows[0], id="b", question=text[:-1])
+        with pytest.raises(polyqa.PolyqaError, match="same question"):
+            check_disjoint({"train": [asked], "dev": [again]})
 
 
 @pytest.mark.parametrize("name", ["copro", "miprov2", "simba", "infer-rules", "gepa", "gepa-then-knn"])
