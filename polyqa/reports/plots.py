@@ -2,6 +2,7 @@
 
 import io
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +56,8 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 def plot_runs(runs: Sequence[Run], path: str | Path, *, metric: str | None = None) -> Path:
     """Draw one metric of runs of the same questions as horizontal bars with their 95% intervals, best on top.
 
+    Runs that lack the metric are left out, with a warning.
+
     Parameters
     ----------
     metric
@@ -71,6 +74,8 @@ def plot_runs(runs: Sequence[Run], path: str | Path, *, metric: str | None = Non
     ours = [(run, summary[metric]) for run, summary in values if metric in summary]
     if not ours:
         raise PolyqaError(f"No run has the metric {metric!r}.")
+    if lacking := [run.name for run, summary in values if metric not in summary]:
+        warnings.warn(f"{path} leaves out what has no {COLUMNS[metric].label}: {', '.join(lacking)}.", stacklevel=2)
     first = ours[0][0]
     for run, _ in ours[1:]:
         if not same_questions(first, run):

@@ -89,9 +89,11 @@ def test_a_run_of_few_or_equal_questions_is_drawn(n: int, tmp_path: Path) -> Non
     assert not any("nan" in one for one in shown)
 
 
-def test_runs_that_lack_the_metric_are_left_out(tmp_path: Path) -> None:
+def test_runs_that_lack_the_metric_are_left_out_and_named(tmp_path: Path) -> None:
     other = run_of([record("q", {"f1_answer": 1.0})], "other")
-    assert not any("other" in one for one in labels(plot_runs([GOOD, other], tmp_path / "figure.svg")))
+    with pytest.warns(UserWarning, match=r"figure\.svg leaves out what has no DR: other\.$"):
+        path = plot_runs([GOOD, other], tmp_path / "figure.svg")
+    assert not any("other" in one for one in labels(path))
     with pytest.raises(PolyqaError, match="No run has the metric 'dr'"):
         plot_runs([other], tmp_path / "none.svg", metric="dr")
 
