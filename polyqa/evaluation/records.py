@@ -105,8 +105,8 @@ def column_scores(records: Sequence[Record], names: Sequence[str]) -> list[NDArr
     """Return one array per name, shape (records,), NaN where a question does not have the score.
 
     A failed question is never dropped: it gets 0 in every score that the answered questions have, and
-    all its gold readings count as not recalled. So does an answer without readings where others have some; a program
-    that never gives any has no scores of them.
+    all its gold readings count as not recalled. An answer without readings where others have some has 0 of them and an
+    F1 of answers of 0; its other scores of readings are left out. A program that never gives any has no scores of them.
     """
     arrays = []
     failed = np.array([record.error is not None for record in records], dtype=np.bool_)
