@@ -62,8 +62,7 @@ def limits_of(lm: dspy.LM, at_once: int | None = None, seconds: float | None = N
     The embedded engine shares the CPU, a model on this machine has slots, another one answers many at once. A model
     whose calls may take longer than usual, as one on this machine's, has as long for a question.
     """
-    most = len(usable_cores()) if lm.model == MODEL_NAME else getattr(lm, "at_once", _REMOTE_AT_ONCE)
-
+    most = len(usable_cores()) if lm.model == MODEL_NAME else getattr(lm, "at_once", None) or _REMOTE_AT_ONCE
     patience = getattr(lm, "timeout", None) or 0
     seconds = seconds or (patience if patience > TIMEOUT else WebLimits.seconds)
     return WebLimits(at_once or most, seconds=seconds)

@@ -231,6 +231,7 @@ class RecordedLM(Shared, RecentLM):
         self.kwargs = dict(settings)
         self.replays = "" if lm is not None else recording.path.name
         self.at_once: int | None = getattr(lm, "at_once", None)
+        self.timeout: float | None = getattr(lm, "timeout", None)
         for name in ABILITIES:
             setattr(self, name, name in described.abilities)
 

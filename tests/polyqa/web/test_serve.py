@@ -21,6 +21,8 @@ from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.files import MANIFEST
 from polyqa.extractive import embedded_lm
 from polyqa.language_models import language_model
+from polyqa.lm.recorded import recorded
+from polyqa.lm.servers import NEAR_TIMEOUT
 from polyqa.loading import open_index
 from polyqa.programs import PROGRAMS
 from polyqa.questions import questions_path
@@ -193,6 +195,12 @@ def test_a_model_on_this_machine_answers_no_more_at_once_than_it_can(tmp_path: P
     assert limits_of(language_model("openai/x@http://example.com")).at_once == 64
     assert 1 <= limits_of(language_model()).at_once < 64
     assert limits_of(language_model(), 7).at_once == 7
+    recorders = [
+        recorded(tmp_path / f"{at}.jsonl.gz", language_model(name))
+        for at, name in enumerate((f"local/{tmp_path / 'm.gguf'}", "openai/x@http://example.com"))
+    ]
+    assert [limits_of(recorder).seconds for recorder in recorders] == [NEAR_TIMEOUT, 120]
+    assert limits_of(recorders[1]).at_once == 64
 
 
 def test_settings_without_an_option_are_set_by_lm_set() -> None:
