@@ -19,6 +19,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.store import index_names
+from polyqa.lm.assigned import give_helper, helping_predictors
 from polyqa.loading import DEFAULT_INDEX, default_program, load, open_index, over, warm_up
 from polyqa.programs import PROGRAMS
 from polyqa.programs.registry import REGISTRY, Entry
@@ -53,7 +54,7 @@ class Shelf:
     Parameters
     ----------
     lm, helper_lm
-        See `polyqa.load`.
+        What answers, and what helps the programs that have something for it to do, see `polyqa.load`.
     indexes
         Names or paths of the indexes that are offered, or opened ones, each under its folder's name; all that are in
         the home of indexes if none is given, but for damaged ones, which a warning names. The first is the default; if
@@ -74,7 +75,7 @@ class Shelf:
         self,
         lm: dspy.LM,
         *,
-        helper_lm: str | dspy.LM | None = None,
+        helper_lm: dspy.LM | None = None,
         indexes: Sequence[str | Path | ColBERTIndex] = (),
         programs: Sequence[str | Path] = (),
     ) -> None:
@@ -147,15 +148,22 @@ class Shelf:
         """
         source, opened = self.programs[name].source, self.index(index, where)
         if where is not None:
-            return source(opened) if callable(source) else over(self.program(name, index), opened)
+            return self._made(name, opened) if callable(source) else over(self.program(name, index), opened)
         key = (name, index)
         with self._locks[key]:
             if key not in self._loaded:
-                own = callable(source)
-                program = source(opened) if own else load(source, index=opened, helper_lm=self._helper_lm)
+                program = self._made(name, opened)
                 warm_up(program, self.lm)
                 self._loaded[key] = program
         return self._loaded[key]
+
+    def _made(self, name: str, index: ColBERTIndex) -> dspy.Module:
+        """Return a program over an index, with the helper if that has a call to make; one that is alone has to."""
+        source = self.programs[name].source
+        program = source(index) if callable(source) else load(source, index=index)
+        if self._helper_lm is not None and (len(self.programs) == 1 or helping_predictors(program)):
+            give_helper(program, self._helper_lm)
+        return program
 
 
 def _each(opened: Callable[[Any], _T], names: Iterable[str | Path | ColBERTIndex], *, named: bool) -> list[_T]:

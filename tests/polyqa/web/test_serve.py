@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import dspy
 import httpx
 import pytest
 from web_server import started, web_server
@@ -21,6 +22,7 @@ from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.files import MANIFEST
 from polyqa.extractive import embedded_lm
 from polyqa.language_models import language_model
+from polyqa.lm.assigned import own_lms
 from polyqa.lm.recorded import recorded
 from polyqa.lm.servers import NEAR_TIMEOUT
 from polyqa.loading import open_index
@@ -166,6 +168,22 @@ def test_a_program_of_the_users_own_is_served(
             PolyqaError, match=f"{name} is {what}, made already; .* name a function that takes an index"
         ):
             Shelf(embedded_lm(), indexes=[films.path], programs=[name])
+
+
+def test_the_helper_helps_the_programs_that_have_a_call_for_it(
+    films: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "served_here.py").write_text(
+        'import polyqa\n\ndef asks(index):\n    return polyqa.load("diva", index=index)'
+    )
+    helper = dspy.LM("openai/helper", api_key="none")
+    shelf = Shelf(embedded_lm(), helper_lm=helper, indexes=[films.path], programs=["diva", "rac", "served_here:asks"])
+    helped = dict.fromkeys(("classify", "infer", "verify"), helper)
+    assert [own_lms(shelf.program(name, "films")) for name in shelf.programs] == [helped, {}, helped]
+    with pytest.raises(PolyqaError, match="has no call that a helper could make"):
+        Shelf(embedded_lm(), helper_lm=helper, indexes=[films.path], programs=["rac"]).program("rac", "films")
 
 
 def test_what_nobody_named_and_cannot_be_read_is_left_out(
