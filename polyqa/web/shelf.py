@@ -161,6 +161,8 @@ class Shelf:
         """Return a program over an index, with the helper if that has a call to make; one that is alone has to."""
         source = self.programs[name].source
         program = source(index) if callable(source) else load(source, index=index)
+        if not isinstance(program, dspy.Module):
+            raise PolyqaError(f"{name} returned {program!r:.80} for an index; it has to return a dspy.Module.")
         if self._helper_lm is not None and (len(self.programs) == 1 or helping_predictors(program)):
             give_helper(program, self._helper_lm)
         return program
@@ -235,7 +237,7 @@ def _own(name: str) -> Offered:
             "that takes an index and returns the program."
         )
     summary, *_ = (make.__doc__ or "").strip().splitlines() or [""]
-    return Offered(make.__name__, make, None, {**_about(None, compiled=False), "summary": summary})
+    return Offered(name.partition(":")[2], make, None, {**_about(None, compiled=False), "summary": summary})
 
 
 def _about(entry: Entry | None, *, compiled: bool) -> dict[str, Any]:

@@ -162,12 +162,15 @@ def test_a_program_of_the_users_own_is_served(
     for name, why in (("read_aloud:worst", "AttributeError: .*worst"), ("half_written:best", "SyntaxError: ")):
         with pytest.raises(PolyqaError, match=rf"{name} cannot be imported \({why}"):
             Shelf(embedded_lm(), indexes=[films.path], programs=[name])
-    (tmp_path / "made.py").write_text(OWN + "\nmade, name = Best(None), 'best'")
+    (tmp_path / "made.py").write_text(OWN + "\nmade, name, empty = Best(None), 'best', lambda index: None")
     for name, what in (("made:made", "Best"), ("made:name", "str")):
         with pytest.raises(
             PolyqaError, match=f"{name} is {what}, made already; .* name a function that takes an index"
         ):
             Shelf(embedded_lm(), indexes=[films.path], programs=[name])
+    shelf = Shelf(embedded_lm(), indexes=[films.path], programs=["made:empty"])
+    with pytest.raises(PolyqaError, match=r"empty returned None for an index; it has to return a dspy\.Module"):
+        shelf.program("empty", "films")
 
 
 def test_the_helper_helps_the_programs_that_have_a_call_for_it(
