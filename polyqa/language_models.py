@@ -157,8 +157,7 @@ class Models:
         """Return the language model that runs programs; see `language_model` for its errors."""
         chosen = self.chosen_lm
         if not isinstance(chosen, str):
-            if not isinstance(chosen, dspy.BaseLM):
-                raise PolyqaError(f"A language model is a name or one of DSPy, not {chosen!r:.80}.")
+            _check_made(chosen)
             other_models = (self.helper_lm, self.prompt_lm, self.judge if self.judge != "embedded" else None)
             if self.settings != LMSettings() and not any(isinstance(model, str) for model in other_models):
                 raise PolyqaError(
@@ -183,6 +182,7 @@ class Models:
     def helping(self) -> dspy.LM | None:
         """Return the language model of the helping predictors; ``None`` if they ask the one that runs programs."""
         if not isinstance(self.helper_lm, str):
+            _check_made(self.helper_lm)
             return self.helper_lm
         more = {name: None for name, value in self.settings.more.items() if value is None and name in SAMPLED}
         check_name(self.helper_lm)
@@ -192,6 +192,7 @@ class Models:
     def writing(self, answering: dspy.LM) -> dspy.LM:
         """Return the language model that writes instructions, by default the one that runs programs."""
         if not isinstance(self.prompt_lm, str):
+            _check_made(self.prompt_lm)
             return self.prompt_lm or answering
         # Instructions are worth trying in several wordings: the optimizers' own temperature is 1.
         return _with_limits(self.prompt_lm, self.settings, {"temperature": 1.0}, self.api_base)
@@ -401,6 +402,12 @@ def _with_limits(name: str, settings: LMSettings, sampling: Mapping[str, Any], a
     here = {"requests_per_minute": None} if name.partition("/")[0] == LOCAL else {}  # the limit is a provider's
     own_settings = {**settings.limits(), **sampling, **_of_the_process(settings.more, name), **here}
     return language_model(name, api_base=api_base, **own_settings)
+
+
+def _check_made(lm: object) -> None:
+    """Refuse what is neither a language model that is made already nor none."""
+    if not isinstance(lm, dspy.BaseLM | None):
+        raise PolyqaError(f"A language model is a name or one of DSPy, not {lm!r:.80}.")
 
 
 def _refuse_settings(settings: LMSettings) -> None:

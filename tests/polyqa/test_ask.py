@@ -227,6 +227,7 @@ def test_what_gives_no_answer_is_said() -> None:
         ({"program": len}, "not <built-in function len>"),
         ({"program": "rac", "index": 5}, "An index is a name, a path, or a ColBERTIndex, not 5"),
         ({"lm": 5}, "A language model is a name or one of DSPy, not 5"),
+        ({"program": "diva", "helper_lm": 5}, "A language model is a name or one of DSPy, not 5"),
     ],
 )
 def test_what_does_not_fit_is_said(given: dict[str, Any], told: str) -> None:
