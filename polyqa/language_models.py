@@ -126,8 +126,8 @@ class Models:
         and ``max_tokens``, too (not if it reasons), but not with ``more``, which is about ``lm``. ``prompt_lm`` and
         ``judge`` keep temperatures of their own. The limits are for all, and so is how a model on this machine runs.
     api_base
-        Address of the server of ``lm`` and ``prompt_lm``, where they are names. The helper and the judge have
-        addresses in their own names.
+        Address of the server of ``lm`` and ``prompt_lm``, where they are names; refused where neither is. The helper
+        and the judge have addresses in their own names.
     reader
         The reader of Disambig-F1: ``"embedded"``, a path or a hub name such as ``deepset/roberta-large-squad2``.
     judge
@@ -164,6 +164,11 @@ class Models:
                     f"Settings are for language models by name, and {chosen.model} is made already: give them where it "
                     "is made. `polyqa.recorded(path, lm)` records one."
                 )
+            if self.api_base is not None and not isinstance(self.prompt_lm, str):
+                raise PolyqaError(
+                    f"api_base is for language models by name, and {chosen.model} is made already: give the address "
+                    "where it is made."
+                )
             return chosen
         if chosen != MODEL_NAME:
             return language_model(chosen, api_base=self.api_base, **self.settings.limits(), **self.settings.sampling())
@@ -174,10 +179,17 @@ class Models:
     def instantiated(self) -> "Models":
         """Return the same with objects for the names of language models, which then belong to all steps of a job.
 
-        The settings are in these objects. A judge stays as it is.
+        The settings and the address are in these objects. A judge stays as it is.
         """
         lm = self.answering()
-        return replace(self, lm=lm, helper_lm=self.helping(), prompt_lm=self.writing(lm), settings=LMSettings())
+        return replace(
+            self,
+            lm=lm,
+            helper_lm=self.helping(),
+            prompt_lm=self.writing(lm),
+            settings=LMSettings(),
+            api_base=None,
+        )
 
     def helping(self) -> dspy.LM | None:
         """Return the language model of the helping predictors; ``None`` if they ask the one that runs programs."""

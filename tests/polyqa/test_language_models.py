@@ -140,6 +140,7 @@ def make_all(models: Models) -> tuple[dspy.LM, dspy.LM | None]:
         (Models("openai/m@localhost:8000/v1"), r"begins with .* such as @http://localhost:8000/v1\.$"),
         (Models(PLAIN, helper_lm="openai/m@gpu.example.com:80"), r"such as @http://gpu\.example\.com:80\.$"),
         (Models(dspy.LM(PLAIN), settings=LMSettings(record="a.jsonl.gz")), "openai/gpt-4o-mini is made already"),
+        (Models(dspy.LM(PLAIN), api_base="http://127.0.0.1:9/v1"), "give the address where it is made"),
         (Models(PLAIN, helper_lm=f"{MODEL_NAME}@http://127.0.0.1:9"), "takes no address"),
     ],
 )
@@ -166,6 +167,11 @@ def test_any_variable_that_a_provider_takes_its_key_from_will_do(monkeypatch: py
         language_model("gemini/gemini-2.5-flash")
     monkeypatch.setenv("GOOGLE_API_KEY", "key")
     assert "api_key" not in language_model("gemini/gemini-2.5-flash").kwargs
+
+
+def test_models_that_are_made_have_the_address() -> None:
+    made = Models(PLAIN, api_base="http://127.0.0.1:9/v1").instantiated()
+    assert made.answering().kwargs["api_base"] == "http://127.0.0.1:9/v1"
 
 
 def test_the_helper_needs_an_address_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
