@@ -38,6 +38,8 @@ def make_scorer(models: Models = Models(), *, alce: bool = False) -> Scorer:
         judge = EmbeddedJudge(reader, shared_encoder())
     elif isinstance(judge, str):
         judge = LLMJudge(judge_model(judge, models.settings))
+    elif isinstance(judge, dspy.BaseLM):
+        judge = LLMJudge(judge)
     return Scorer(reader, judge, alce=alce)
 
 

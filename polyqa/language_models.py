@@ -131,8 +131,8 @@ class Models:
     reader
         The reader of Disambig-F1: ``"embedded"``, a path or a hub name such as ``deepset/roberta-large-squad2``.
     judge
-        The judge of the grounded metrics: ``"embedded"`` (the reader with the embedded encoder), the name of a
-        language model, or ``None`` for no grounded metrics.
+        The judge of the grounded metrics: ``"embedded"`` (the reader with the embedded encoder), a language model or
+        its name, or ``None`` for no grounded metrics.
     """
 
     lm: str | dspy.LM | None = None
@@ -141,7 +141,7 @@ class Models:
     settings: LMSettings = LMSettings()
     api_base: str | None = None
     reader: str | SpanReader = EMBEDDED_READER
-    judge: str | Judge | None = "embedded"
+    judge: str | Judge | dspy.LM | None = "embedded"
 
     @classmethod
     def of(cls, models: "Models | str | dspy.LM") -> "Models":

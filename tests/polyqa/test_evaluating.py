@@ -7,7 +7,7 @@ import pytest
 
 import polyqa
 from polyqa.base.errors import PolyqaError
-from polyqa.evaluating import run_name
+from polyqa.evaluating import make_scorer, run_name
 from polyqa.evaluation.loading import load_questions
 from polyqa.evaluation.runs import Run
 from polyqa.lesson_files import lessons_home
@@ -131,3 +131,9 @@ def test_a_recording_of_a_local_model_is_asked_by_its_program(tmp_path: Path) ->
     run = polyqa.evaluate(questions=[sure], models=models, folder=tmp_path / "x")
     assert (run.settings.program, run.records[0].error) == ("spanwise", None)
     assert default_program(models.lm) == "spanwise", "so do the commands ask"
+
+
+def test_a_judge_may_be_a_language_model_that_is_made() -> None:
+    judge = make_scorer(polyqa.Models(judge=dspy.LM("openai/judge", api_key="none"))).judge
+    assert judge is not None
+    assert judge.name == "openai/judge"
