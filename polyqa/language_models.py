@@ -3,7 +3,7 @@
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -173,8 +173,10 @@ class Models:
         if chosen != MODEL_NAME:
             return language_model(chosen, api_base=self.api_base, **self.settings.limits(), **self.settings.sampling())
         if self.helper_lm in (None, MODEL_NAME):
-            _refuse_settings(self.settings)
-        return language_model(chosen, api_base=self.api_base, record=self.settings.record)
+            others = [name for name in (self.prompt_lm, self.judge) if isinstance(name, str)]
+            _refuse_settings(self.settings, [name for name in others if name not in (MODEL_NAME, "embedded")])
+        address = None if isinstance(self.prompt_lm, str) else self.api_base
+        return language_model(chosen, api_base=address, record=self.settings.record)
 
     def instantiated(self) -> "Models":
         """Return the same with objects for the names of language models, which then belong to all steps of a job.
@@ -422,11 +424,17 @@ def _check_made(lm: object) -> None:
         raise PolyqaError(f"A language model is a name or one of DSPy, not {lm!r:.80}.")
 
 
-def _refuse_settings(settings: LMSettings) -> None:
-    """Refuse what the embedded engine, which always gives the same reply at once, does not heed."""
+def _refuse_settings(settings: LMSettings, others: Sequence[str]) -> None:
+    """Refuse what neither the embedded engine, which always gives the same reply at once, nor another model heeds.
+
+    ``others`` are the names of the writer and the judge, which heed limits, and how a model on this machine runs.
+    """
     defaults = LMSettings()
-    for name in (setting.name for setting in fields(settings) if setting.name != "record"):
-        if getattr(settings, name) != getattr(defaults, name):
+    heeded = {name for other in others for name in _of_the_process(settings.more, other)}
+    remaining = replace(settings, more={name: value for name, value in settings.more.items() if name not in heeded})
+    passed_over = {"record", *(settings.limits() if others else ())}
+    for name in (setting.name for setting in fields(settings) if setting.name not in passed_over):
+        if getattr(remaining, name) != getattr(defaults, name):
             option = "--lm-set" if name == "more" else f"--{name.replace('_', '-')}"
             raise PolyqaError(
                 f"{MODEL_NAME} runs in this process and has no {option}. Name a language model with --lm."

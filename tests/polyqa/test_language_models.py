@@ -130,6 +130,8 @@ def make_all(models: Models) -> tuple[dspy.LM, dspy.LM | None]:
         (Models(settings=LMSettings(timeout=5)), "has no --timeout"),
         (Models(settings=LMSettings(requests_per_minute=5)), "has no --requests-per-minute"),
         (Models(settings=LMSettings(more={"top_p": 1})), "has no --lm-set"),
+        (Models(judge=PLAIN, settings=LMSettings(temperature=0.1)), "has no --temperature"),
+        (Models(judge=PLAIN, settings=LMSettings(more={"threads": 1})), "has no --lm-set"),
         (Models(THINKING, settings=LMSettings(temperature=0.3)), "require passing temperature=1.0"),
         (Models(THINKING, settings=LMSettings(max_tokens=1000)), "max_tokens >= 16000"),
         (Models(PLAIN, settings=LMSettings(more={"prompt_cache": 1})), "cannot be asked so"),
@@ -172,6 +174,12 @@ def test_any_variable_that_a_provider_takes_its_key_from_will_do(monkeypatch: py
 def test_models_that_are_made_have_the_address() -> None:
     made = Models(PLAIN, api_base="http://127.0.0.1:9/v1").instantiated()
     assert made.answering().kwargs["api_base"] == "http://127.0.0.1:9/v1"
+
+
+def test_what_a_judge_or_a_writer_heeds_is_given_beside_the_embedded_engine() -> None:
+    settings = LMSettings(timeout=9, requests_per_minute=5, more={"threads": 1})
+    models = Models(prompt_lm="local", judge=PLAIN, api_base="http://127.0.0.1:9/v1", settings=settings)
+    assert models.answering().model == MODEL_NAME
 
 
 def test_the_helper_needs_an_address_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
