@@ -84,7 +84,7 @@ export class Panel {
   failed(error) {
     if (error.name === "AbortError") {
       this.steps.end("Stopped.");
-      this.body.append(h("p", { class: "muted" }, "Stopped. Press Ask to begin again."));
+      this.body.append(h("p", { class: "muted" }, "Stopped. Press Edit to ask again."));
       announce("Stopped.");
       return;
     }

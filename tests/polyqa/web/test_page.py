@@ -262,7 +262,7 @@ def test_steps_appear_while_it_runs_and_stop_ends_it(films: ColBERTIndex, open_p
         expect(panel(page)).to_have_attribute("aria-busy", "true")
         expect(page.locator("#live")).to_contain_text("rac: ")
         page.get_by_role("button", name="Stop").click()
-        expect(panel(page)).to_contain_text("Stopped.")
+        expect(panel(page)).to_contain_text("Stopped. Press Edit to ask again.")
         expect(page.get_by_role("button", name="Stop")).to_be_hidden()
         expect(page.get_by_role("heading", name=QUESTION)).to_be_focused()
         engine.released.set()
