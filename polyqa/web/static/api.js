@@ -30,15 +30,10 @@ export class Api {
       body: JSON.stringify(body),
     });
     let ended = false;
-    try {
-      for await (const { name, data } of events(response.body)) {
-        if (name === "error") throw failure(data, 0, null);
-        ended ||= name === "result";
-        on(name, data);
-      }
-    } catch (error) {
-      if (error instanceof TypeError) throw broken();
-      throw error;
+    for await (const { name, data } of events(response.body)) {
+      if (name === "error") throw failure(data, 0, null);
+      ended ||= name === "result";
+      on(name, data);
     }
     if (!ended) throw broken();
   }
@@ -110,7 +105,9 @@ async function* events(stream) {
   let rest = "";
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch((error) => {
+        throw error instanceof TypeError ? broken() : error;
+      });
       if (done) return;
       const blocks = (rest + value).split(/\r?\n\r?\n/);
       rest = blocks.pop();

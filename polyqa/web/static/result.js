@@ -163,7 +163,7 @@ class Drawing {
         ...(result.coverage ? [COVERAGE[result.coverage] ?? result.coverage] : []),
       ].join(" · ")),
       drawWhy(result.why),
-      result.tree ? h("section", {}, h("h4", {}, "Tree of clarifications"), drawTree(result.tree, { cite: (pid) => this.markOf(pid) })) : null,
+      Array.isArray(result.tree?.children) ? h("section", {}, h("h4", {}, "Tree of clarifications"), drawTree(result.tree, { cite: (pid) => this.markOf(pid) })) : null,
       this.around.steps,
       folded("Prompts and replies", drawLog(result.log)),
       folded("Tokens and time", drawCosts(result.log, result.seconds)));

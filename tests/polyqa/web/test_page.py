@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -289,6 +290,29 @@ def test_an_earlier_question_is_asked_while_another_runs(films: ColBERTIndex, op
         page.get_by_role("button", name=f"Ask again: {QUESTION}").click()
         answered(page)
         expect(panel(page, "diva")).to_have_count(0)  # it was asked of one program
+
+
+OWN = """
+import dspy
+
+class Planting(dspy.Module):
+    def forward(self, question):
+        return dspy.Prediction(answer="An oak.", tree="oak")
+
+def planting(index):
+    return Planting()
+"""
+
+
+def test_the_tree_of_a_users_own_program_may_be_any_other(
+    films: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, open_page: Open
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "planted.py").write_text(OWN)
+    with web_server([films], programs=["planted:planting"]) as web:
+        section = answer(open_page(web), "Which tree?", "planting")
+        expect(section.locator(".answer-text")).to_have_text("An oak.")
 
 
 def test_a_compiled_program_asks_its_own_index(films: ColBERTIndex, tmp_path: Path, open_page: Open) -> None:
