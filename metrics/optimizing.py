@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 import dspy
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.values import as_readings
+from polyqa.base.values import as_answer, as_readings
 from polyqa.models import SpanReader
 
 from .f1_answer import f1_answer
@@ -78,7 +78,7 @@ class AnswerMetric:
 
     def score(self, example: dspy.Example, prediction: Any) -> LongFormScore:
         """Return every score of a prediction's answer."""
-        return score_long_answers([str(prediction.answer or "")], [gold_of(example)], self.reader)[0]
+        return score_long_answers([as_answer(prediction.answer)], [gold_of(example)], self.reader)[0]
 
     def value(self, score: LongFormScore, question: Question) -> float:
         """Return the measure's number for a long answer.

@@ -190,7 +190,7 @@ def told_by(prediction: Any, name: str) -> tuple[dict[str, Any], str, tuple[Inte
     if "answer" not in fields:
         had = ", ".join(fields) or type(prediction).__name__
         raise PolyqaError(f"{name} has to give a dspy.Prediction with an answer; it gave {had}.")
-    answer = str(fields.pop("answer") or "")
+    answer = as_answer(fields.pop("answer"))
     try:
         readings = as_readings(fields.pop("interpretations", None))
         passages = as_passages(fields.pop("passages", None) or ())
@@ -199,6 +199,15 @@ def told_by(prediction: Any, name: str) -> tuple[dict[str, Any], str, tuple[Inte
         message = f"{details['loc']}: {details['msg']}"
         raise PolyqaError(f"What {name} gives as readings or passages is none: {message}.") from error
     return fields, answer, readings, passages
+
+
+def as_answer(told: Any) -> str:
+    """Return an answer as a text; empty for none. That of a field of another type than text may be 0, or no.
+
+    >>> as_answer(0), as_answer(False), as_answer(None)
+    ('0', 'False', '')
+    """
+    return str(told) if told or told == 0 else ""
 
 
 def as_readings(listed: Any) -> tuple[Interpretation, ...]:

@@ -167,6 +167,12 @@ def test_what_a_program_of_ones_own_tells_is_data_whatever_it_is(tmp_path: Path)
     assert polyqa.answer_many(["When?"], tmp_path / "a.jsonl", program=Told(lambda question: gives)).failed == {}
 
 
+@pytest.mark.parametrize("given", [0, False])
+def test_an_answer_of_another_type_than_text_may_be_0_or_no(given: Any) -> None:
+    result = polyqa.ask("How many?", program=Told(lambda question: dspy.Prediction(answer=given)), lm=own_lm())
+    assert (result.answer, result.standing) == (str(given), "answered")
+
+
 def test_what_a_program_of_ones_own_means_by_our_names_stays() -> None:
     own: dict[str, Any] = {"sources": ["a newspaper"], "faults": ["a leak"], "coverage": 0.5}
     car = Passage(pid="car", text="It leaks oil.")
