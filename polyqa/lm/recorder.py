@@ -50,7 +50,6 @@ class Ended:
 class TokensUsed:
     """A language model has replied to a request; a cache has no part in this."""
 
-    lm: str
     call: Started | None  # that the request belongs to; `None` if it has ended or is not known
     input_tokens: int | None  # `None` where the provider does not report them
     output_tokens: int | None
@@ -127,7 +126,7 @@ class Events(Shared, BaseCallback, UsageTracker):
         """Tell what a request took, here and wherever usage was tracked before `counting`."""
         if self._outer is not None:
             self._outer.add_usage(lm, entry)
-        self.listener.tokens_used(TokensUsed(lm, call, entry.get("prompt_tokens"), entry.get("completion_tokens")))
+        self.listener.tokens_used(TokensUsed(call, entry.get("prompt_tokens"), entry.get("completion_tokens")))
 
 
 def _predictor_names(program: dspy.Module) -> dict[int, str]:
@@ -152,13 +151,10 @@ class Usage(Listener):
     ----------
     requests, input_tokens, output_tokens, cached
         Sums: tokens as the provider reports them, calls that a cache answered.
-    tokens_of
-        Name of a language model to its input and output tokens.
     """
 
     def __init__(self) -> None:
         self.requests = self.input_tokens = self.output_tokens = self.cached = 0
-        self.tokens_of: dict[str, tuple[int, int]] = {}
         self._lock = threading.RLock()
         self._replied: Counter[str] = Counter()
 
@@ -167,11 +163,8 @@ class Usage(Listener):
         with self._lock:
             if event.call is not None:
                 self._replied[event.call.id] += 1
-            input_tokens, output_tokens = event.input_tokens or 0, event.output_tokens or 0
-            self.input_tokens += input_tokens
-            self.output_tokens += output_tokens
-            before = self.tokens_of.get(event.lm, (0, 0))
-            self.tokens_of[event.lm] = (before[0] + input_tokens, before[1] + output_tokens)
+            self.input_tokens += event.input_tokens or 0
+            self.output_tokens += event.output_tokens or 0
 
     def call_ended(self, event: Ended) -> None:
         """Count the requests of a call: DSPy tells the usage of its replies together."""
