@@ -3,12 +3,14 @@
 import asyncio
 from typing import Annotated, Any
 
+from dspy.utils.exceptions import DSPyError
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from polyqa.asking import aask, check_question
 from polyqa.base.errors import PolyqaError
+from polyqa.base.keys import error_line
 from polyqa.base.values import Passage
 
 from .errors import WebError
@@ -49,8 +51,8 @@ def mcp_server(shelf: Shelf) -> MCPServer:
             names = shelf.names(program, index)
             ready = await asyncio.to_thread(shelf.program, *names, where)
             result = await aask(checked, program=ready, lm=shelf.lm)
-        except (PolyqaError, WebError) as error:
-            raise ToolError(error.detail if isinstance(error, WebError) else str(error)) from None
+        except (PolyqaError, WebError, DSPyError) as error:  # who started the server is told of the language model, too
+            raise ToolError(error.detail if isinstance(error, WebError) else error_line(error, 2_000)) from None
         data = result.to_dict()
         told = {name: data[name] for name in ("standing", "confidence", "passages", "coverage", "respelled")}
         return {"answer": data["cited_answer"], "readings": data["interpretations"], **told}

@@ -18,6 +18,7 @@ from web_server import Web
 import polyqa
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.web.mcp import mcp_server
+from polyqa.web.shelf import Shelf
 
 QUESTION = "When did Solaris come out?"
 ASKED: Any = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
@@ -139,6 +140,13 @@ def test_passages_are_found(client: httpx.Client, films: ColBERTIndex) -> None:
 def test_an_assistant_is_told_what_is_wrong_with_a_query(web: Web) -> None:
     with pytest.raises(ToolError, match="The query is empty"):
         asyncio.run(mcp_server(web.service.shelf).call_tool("search", {"query": " "}))
+
+
+def test_an_assistant_is_told_why_no_language_model_replied(films: ColBERTIndex) -> None:
+    lm = polyqa.language_model("openai/m@http://127.0.0.1:9/v1", retries=0)
+    server = mcp_server(Shelf(lm, indexes=[films.path], programs=["rac"]))
+    with pytest.raises(ToolError, match=r"server cannot be reached \(http://127\.0\.0\.1:9/v1.*\)"):
+        asyncio.run(server.call_tool("ask", {"question": QUESTION}))
 
 
 def test_what_there_is_is_listed(client: httpx.Client) -> None:
