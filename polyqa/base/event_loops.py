@@ -25,7 +25,8 @@ from .needed import check_needed, not_needed
 T = TypeVar("T")
 THREADS = 64
 _LOOK = 0.1  # seconds
-_SHARED: dict[int, asyncio.AbstractEventLoop] = {}  # by the number of the process: a fork has no threads
+# By what is run there, and by the number of the process: a fork has no threads.
+_SHARED: dict[tuple[str, int], asyncio.AbstractEventLoop] = {}
 _FEW = 8  # threads of the shared loop: each opens files of DSPy's cache, and does so little that no call has to wait
 _LOCK, _AT_EXIT = Lock(), ExitStack()
 atexit.register(_AT_EXIT.close)
@@ -109,14 +110,14 @@ def _handled(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         loop.default_exception_handler(context)
 
 
-def in_shared_loop(job: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine, in this context, in the event loop that all threads share, and wait for its end.
+def in_shared_loop(job: Coroutine[Any, Any, T], *, of: str = "calls") -> T:
+    """Run a coroutine, in this context, in the event loop that all threads share for such, and wait for its end.
 
     It is cancelled at once by Ctrl-C, and where its result is not needed any more (`polyqa.base.needed`).
     """
     with _LOCK:
-        if (loop := _SHARED.get(os.getpid())) is None:
-            loop = _SHARED[os.getpid()] = _AT_EXIT.enter_context(loop_in_a_thread(_FEW))
+        if (loop := _SHARED.get((of, os.getpid()))) is None:
+            loop = _SHARED[of, os.getpid()] = _AT_EXIT.enter_context(loop_in_a_thread(_FEW))
     future = asyncio.run_coroutine_threadsafe(job, loop)
     try:
         while not future.done():
@@ -130,8 +131,13 @@ def in_shared_loop(job: Coroutine[Any, Any, T]) -> T:
 
 
 def called(program: Any, **inputs: Any) -> Any:
-    """Call a `dspy.Module`; one that can only be awaited is, in the loop that all threads share."""
-    return program(**inputs) if hasattr(type(program), "forward") else in_shared_loop(program.acall(**inputs))
+    """Call a `dspy.Module`; one that can only be awaited is, in a loop that all threads share.
+
+    That is not the loop of calls: a call that a program waits for without ``await`` would wait for itself there.
+    """
+    if hasattr(type(program), "forward"):
+        return program(**inputs)
+    return in_shared_loop(program.acall(**inputs), of="programs")
 
 
 async def worked(function: Callable[[], T]) -> T:

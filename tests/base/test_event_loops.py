@@ -12,9 +12,9 @@ import anyio.from_thread
 import anyio.to_thread
 import pytest
 
-from polyqa.base.event_loops import AT_WORK, in_shared_loop, run_to_end, worked
+from polyqa.base.event_loops import AT_WORK, called, in_shared_loop, run_to_end, worked
 from polyqa.base.needed import NotNeededError, ahead
-from polyqa.base.threads import in_threads
+from polyqa.base.threads import in_a_daemon, in_threads
 
 WAITING = 40
 
@@ -173,3 +173,11 @@ def test_a_task_that_a_library_drops_in_the_shared_loop_is_no_error(caplog: pyte
     assert "other_worker" in caplog.text
     in_shared_loop(fail_later())
     assert "seven" in caplog.text
+
+
+def test_a_program_that_is_awaited_may_make_a_call_without_awaiting_it() -> None:
+    class Awaited:
+        async def acall(self) -> int:
+            return in_shared_loop(asyncio.sleep(0, 7))  # as a `BoundedLM` that is called does
+
+    assert in_a_daemon(partial(called, Awaited()), name="asks").result(10) == 7
