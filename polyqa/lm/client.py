@@ -103,6 +103,11 @@ class BoundedLM(Shared, RecentLM):
         """Ask as `dspy.LM` does; a call that takes too long raises `CallTimeoutError`."""
         ask = partial(self._ask, prompt, messages=messages, **kwargs)
         if dspy.settings.send_stream is not None:  # belongs to the event loop that this thread works for
+            try:
+                anyio.from_thread.check_cancelled()
+            except RuntimeError:  # it works for none, as those of `dspy.Parallel`: the call is not streamed
+                with dspy.context(send_stream=None):
+                    return in_shared_loop(ask())
             return anyio.from_thread.run(ask)
         return in_shared_loop(ask())
 

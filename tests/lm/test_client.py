@@ -144,6 +144,12 @@ def test_a_longer_timeout_keeps_what_is_cached(calls: Calls) -> None:
         assert len(server.requests) == 1
 
 
+def test_in_a_thread_that_works_for_no_event_loop_a_call_is_not_streamed() -> None:
+    """As in one of `dspy.Parallel`, to which what the caller has set is handed on."""
+    with served() as (lm, _), dspy.context(send_stream=Mock()):
+        assert lm("hi") == ["hello"]
+
+
 def test_calls_that_do_not_wait_for_each_other_run_together() -> None:
     with served(latency=0.3) as (lm, server):
         in_threads(lm, 4)
