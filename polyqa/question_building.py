@@ -95,9 +95,7 @@ def make_reading(models: Models, settings: QuestionSettings) -> Callable[[Passag
     return partial(read_passage, lm=models.answering(), reader=shared_reader(models.reader), settings=settings)
 
 
-def open_questions(
-    index: str | Path | ColBERTIndex, path: str | Path | None = None
-) -> tuple[ColBERTIndex, QuestionDatabase]:
-    """Return an index and its database of questions, by default the one in the index's folder."""
+def open_questions(index: str | Path | ColBERTIndex, path: str | Path | None = None) -> QuestionDatabase:
+    """Return the database of questions of an index, by default the one in the index's folder."""
     opened = open_index(index)
-    return opened, QuestionDatabase(path or questions_path(opened), encoder=shared_encoder(), index=opened)
+    return QuestionDatabase(path or questions_path(opened), encoder=shared_encoder(), index=opened)

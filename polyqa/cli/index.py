@@ -266,7 +266,7 @@ def info_command(
     if questions is not None or (index.path / QUESTIONS).exists():
         from polyqa.question_building import open_questions
 
-        _, database = open_questions(name, questions)
+        database = open_questions(index, questions)
         if check:
             database.check()
     if as_json:

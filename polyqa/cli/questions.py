@@ -102,8 +102,7 @@ def search_command(
 
     if not question.strip():
         raise PolyqaError("The question is empty.")
-    _, database = open_questions(index, questions)
-    nearest = database.search(question, k)
+    nearest = open_questions(index, questions).search(question, k)
     if as_json:
         show_json([entry.model_dump() for entry in nearest])
         return
