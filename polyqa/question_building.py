@@ -9,6 +9,7 @@ from typing import Any
 
 import dspy
 
+from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.progress import bar
@@ -59,6 +60,8 @@ def build_questions(
         If something that is named is not there, or nothing could be made.
     """
     models = Models.of(models)
+    if threads is not None and threads < 1:
+        raise PolyqaError(f"threads is at least 1, not {threads}.")
     opened = open_index(index)
     free_place(opened, out, overwrite=overwrite)  # before anything is loaded
     lm = models.answering()

@@ -401,7 +401,11 @@ def test_a_program_that_takes_no_question_or_can_only_be_awaited_costs_no_call(t
 
 
 def test_no_question_at_once_is_refused() -> None:
-    for make in (lambda: planned("knn", threads=0), lambda: polyqa.Budget(threads=0)):
+    for make in (
+        lambda: planned("knn", threads=0),
+        lambda: polyqa.Budget(threads=0),
+        lambda: polyqa.build_questions("homonyms", threads=0),
+    ):
         with pytest.raises(PolyqaError, match="threads is at least 1, not 0"):
             make()
 
