@@ -180,6 +180,8 @@ def adapt(
     models = Models.of(models)
     out = Path(out)
     require_free(out)
+    if limit_passages is not None and limit_passages < 1:
+        raise PolyqaError(f"limit_passages is at least 1, not {limit_passages}.")
     with job("adapt", out.name, trace=False) as report:
         passages = _passages(corpus)
         if questions is None and len(passages) < _PARTS:

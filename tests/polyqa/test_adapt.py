@@ -287,6 +287,7 @@ def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch
         ("nonsense", {}, "Unknown program 'nonsense'"),
         ("sixpaq", {}, "sixpaq cannot be adapted, only programs that search passages: auto, .*spanwise"),
         ("rac", {"measure": "bleu"}, "is one of dr, disambig_f1, f1_answer, not 'bleu'"),
+        ("rac", {"limit_passages": -1}, "limit_passages is at least 1, not -1"),
         ("rac", {"recipe": recipe("knn").with_options(predictors=["nope"])}, "names the predictor 'nope'"),
         # What answers if no program is named: small language models have one of their own.
         (None, {"recipe": recipe("knn").with_options(predictors=["tell"])}, "names the predictor 'tell'"),
