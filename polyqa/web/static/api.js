@@ -3,9 +3,9 @@
 const TOKEN = "polyqa.token";
 
 class ApiError extends Error {
-  constructor(message, { status = 0, kind = "failed", retryAfter = null } = {}) {
+  constructor(message, { kind, retryAfter = null }) {
     super(message);
-    Object.assign(this, { status, kind, retryAfter });
+    Object.assign(this, { kind, retryAfter });
   }
 }
 
@@ -96,7 +96,7 @@ async function failed(response) {
 function failure(body, status, retryAfter) {
   const told = body?.error ?? {};
   const message = told.message ?? `The server answered with the status ${status}, and did not say why.`;
-  return new ApiError(message, { status, kind: told.kind ?? "failed", retryAfter });
+  return new ApiError(message, { kind: told.kind ?? "failed", retryAfter });
 }
 
 /** Yields the events of a stream: `{name, data}`, data parsed. */

@@ -10,7 +10,7 @@ import { COVERAGE, counted, number, seconds } from "./words.js";
 const AROUND = 150; // characters of a passage shown beside what is marked
 
 /** Pieces of an answer as nodes; `mark(n)` makes the mark of passage n. */
-export function drawPieces(pieces, mark) {
+function drawPieces(pieces, mark) {
   return pieces.map((piece) =>
     piece.text !== undefined ? piece.text : h("span", { class: "marks" }, piece.cites.map(mark)));
 }

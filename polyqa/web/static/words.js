@@ -2,7 +2,6 @@
 
 const PARTS = {
   AmbSub: "who or what is meant",
-  AmbSubj: "who or what is meant",
   AmbObj: "which thing it is about",
   AmbPred: "what is meant to happen",
   AmbTime: "which time is meant",
@@ -14,7 +13,7 @@ export const COVERAGE = {
   Useless: "The passages answer none of the readings",
 };
 
-export const counted = (n, one, many = `${one}s`) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+export const counted = (n, one) => `${n.toLocaleString("en")} ${one}${n === 1 ? "" : "s"}`;
 export const seconds = (s) => (s === null || s === undefined ? "–" : s < 0.005 ? "< 0.01 s" : `${s.toFixed(s < 0.095 ? 2 : 1)} s`);
 export const number = (n) => (n === null || n === undefined ? "–" : n.toLocaleString("en"));
 const cut = (text, most = 180) => (text.length > most ? `${text.slice(0, most).trimEnd()}…` : text);
