@@ -119,7 +119,7 @@ def _asked(messages: Sequence[Message]) -> tuple[str, str | None]:
         raise WebError("bad_request", "There is no message of the user's, so nothing is asked.")
     last = turns[-1][1]
     if [role for role, _ in turns[-3:]] == ["user", "assistant", "user"]:
-        back = Clarification.read(turns[-2][1])
+        back = Clarification.read(re.sub(r"\\([\\<\[])", r"\1", turns[-2][1]))  # which `_content` has escaped
         chosen = None if back is None else choice_of(last, back)
         if back is not None and chosen is not None:
             return turns[-3][1], back.choices[chosen]

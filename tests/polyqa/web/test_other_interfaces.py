@@ -16,8 +16,11 @@ from mcp.server.mcpserver.exceptions import ToolError
 from web_server import Web
 
 import polyqa
+from polyqa.asking_back import Clarification
 from polyqa.colbert_index import ColBERTIndex
+from polyqa.web.compatible import _asked, _content
 from polyqa.web.mcp import mcp_server
+from polyqa.web.schemas import Message
 from polyqa.web.shelf import Shelf
 
 QUESTION = "When did Solaris come out?"
@@ -202,6 +205,13 @@ def test_an_assistant_starts_the_command_and_uses_its_tools(films: ColBERTIndex,
     with (tmp_path / "errors.txt").open("w", encoding="utf-8") as errors:
         asyncio.run(use(errors))
     assert "Traceback" not in (tmp_path / "errors.txt").read_text(encoding="utf-8")
+
+
+def test_a_choice_with_signs_of_markdown_is_read_back_as_it_is() -> None:
+    back = Clarification("Which Solaris", ("the film [not the play]", "the play"), (0, 1))
+    told = _content({"pieces": [{"text": back.numbered}], "asked_back": True, "respelled": {}})
+    turns = (("user", QUESTION), ("assistant", told), ("user", "1"))
+    assert _asked([Message(role=role, content=text) for role, text in turns]) == (QUESTION, back.choices[0])
 
 
 def test_a_chat_is_asked_back_and_the_next_turn_answers_one_reading(chat: openai.OpenAI) -> None:
