@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -13,6 +14,7 @@ import dspy
 from polyqa.base.errors import PolyqaError
 from polyqa.base.event_loops import called
 from polyqa.base.html import shortened
+from polyqa.base.needed import ahead
 from polyqa.base.text import INVISIBLE, SURROGATE, counted, in_paragraphs
 from polyqa.base.values import Coverage, Interpretation, Passage, Sources, json_data, pop_sources, told_by
 from polyqa.colbert_index import ColBERTIndex
@@ -351,14 +353,20 @@ def ready_program(
 async def awaited(program: dspy.Module, question: str) -> Any:
     """Return what a program gives for a question; one that cannot be awaited runs in a thread of its own.
 
-    That is one without ``aforward``, or with a language model without. `dspy.asyncify` has eight threads for all,
-    whatever number of questions is under way.
+    That is one without ``aforward``, or with a language model without. If it is cancelled the calls of a `BoundedLM` in
+    the thread are given up, and it makes no more. `dspy.asyncify` has eight threads for all, whatever number of
+    questions is under way.
     """
     lms = [dspy.settings.lm, *own_lms(program).values()]
     if hasattr(program, "aforward") and all(map(can_be_awaited, lms)):
         return await program.acall(question=question)
     call = partial(program, question=question)
-    return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
+    given_up: Future[None] = Future()
+    try:
+        with ahead(given_up):
+            return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=anyio.CapacityLimiter(1))
+    finally:
+        given_up.set_result(None)
 
 
 def result_of(

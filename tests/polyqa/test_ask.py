@@ -10,7 +10,8 @@ import dspy
 import numpy as np
 import pytest
 from harness import Told
-from scripted_engine import ScriptedEngine
+from openai_server import serve
+from scripted_engine import ScriptedEngine, last_message
 from two_steps import OneStep as Own
 
 import polyqa
@@ -193,6 +194,28 @@ def test_a_program_of_ones_own_without_aforward_is_asked_as_often_at_once_as_is_
     asked = [f"When did film {number} come out?" for number in range(20)]
     answered = polyqa.answer_many(asked, tmp_path / "a.jsonl", program=Told(wait), batch=polyqa.Batch(at_once=20))
     assert (len(answered), answered.failed) == (20, {})
+
+
+def test_a_question_in_a_thread_that_is_cancelled_makes_no_more_calls() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def tell(question: str) -> dspy.Prediction:
+        begun.set()
+        try:
+            return dspy.Predict("question -> answer")(question=question)
+        finally:
+            ended.set()
+
+    async def cancel(lm: dspy.LM) -> None:
+        asked = asyncio.create_task(polyqa.aask("When?", program=Told(tell), lm=lm))
+        assert await asyncio.to_thread(begun.wait, 20)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+
+    with serve(ScriptedEngine(lambda text: "In 1997.", given=last_message), latency=60.0) as server:
+        asyncio.run(cancel(polyqa.language_model("openai/m", api_base=server.base, cache=False)))
+        assert ended.wait(20)
 
 
 def test_what_nobody_sees_is_no_part_of_a_question() -> None:
