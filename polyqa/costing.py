@@ -136,7 +136,7 @@ def cost(
     questions: Given = SAMPLE,
     *,
     question: str | Sequence[str] | None = None,
-    lm: str | None = None,
+    lm: str | dspy.LM | None = None,
     helper_lm: str | dspy.LM | None = None,
     index: str | Path | ColBERTIndex | None = None,
     **settings: Any,
@@ -156,7 +156,7 @@ def cost(
     question
         One question, or several, in place of those.
     lm
-        Whose price and tokenizer count, such as ``openai/gpt-4o-mini``. A predictor that has a language model of its
+        Whose price and tokenizer count, such as ``openai/gpt-4o-mini``, or a `dspy.LM`. A predictor that has one of its
         own is priced by that.
     helper_lm
         A second language model for the calls that it would make (`polyqa.lm.assigned.give_helper`), by name: it needs
@@ -169,6 +169,7 @@ def cost(
     PolyqaError
         If something the user gave is missing or wrong.
     """
+    lm = str(lm.model) if isinstance(lm, dspy.BaseLM) else lm
     counting = tokenizer(lm)
     question_set = as_questions(questions)
     own_questions = [question] if isinstance(question, str) else question

@@ -71,6 +71,7 @@ def test_settings_reach_the_program() -> None:
 def test_money_is_tokens_by_price() -> None:
     found = cost("closed-book", question=QUESTION, lm="openai/big")
     assert found.dollars.mean == pytest.approx(found.input_tokens.mean * 1e-3 + found.output_tokens.mean * 1e-1)
+    assert cost("closed-book", question=QUESTION, lm=dspy.LM("openai/big", api_key="none")) == found
     assert cost("closed-book", question=QUESTION, lm="openai/unheard-of").dollars is None
 
 
