@@ -83,11 +83,6 @@ def local_settings(**chosen: int) -> LocalSettings:
     return LocalSettings(**{"threads": cores, "slots": 1 if cores < _MANY_CORES else 2, **chosen})
 
 
-def needed_memory(path: Path) -> int:
-    """Return about how many bytes of memory a model takes."""
-    return path.stat().st_size + _BESIDE_THE_MODEL
-
-
 def physical_cores() -> int:
     """Return how many physical cores this process may use, at least 1.
 
@@ -238,12 +233,14 @@ class LocalServer:
         return _status(address, "POST", f"/slots/{slot}?action={action}", body, headers) == HTTPStatus.OK
 
     def _check_memory(self) -> None:
-        need = needed_memory(self.path) + bool(self.loras) * self.settings.context * _CONTEXT
+        tokens = (self.settings.slots + bool(self.loras)) * self.settings.context
+        need = self.path.stat().st_size + _BESIDE_THE_MODEL + tokens * _CONTEXT
         free = free_memory()
         if free is not None and need > free:
             raise PolyqaError(
                 f"{self.path.name} needs about {need / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are free. "
-                "End other programs, or take a smaller model (polyqa model)."
+                "End other programs, give it fewer slots or a shorter context (--lm-set), or take a smaller model "
+                "(polyqa model)."
             )
 
     def _cause(self) -> str:

@@ -71,6 +71,8 @@ def test_too_little_memory_is_told_before_the_start(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(process_module, "free_memory", lambda: 2**20)
     with pytest.raises(PolyqaError, match=r"needs about 0\.5 GiB of memory, and 0\.0 GiB are free"):
         LocalServer(path, "m", SETTINGS).address()
+    with pytest.raises(PolyqaError, match=r"needs about 7\.5 GiB of memory.* fewer slots"):
+        LocalServer(path, "m", replace(SETTINGS, slots=8, context=32_768)).address()
 
 
 @pytest.mark.slow
