@@ -361,11 +361,11 @@ def expected_cost(program: dspy.Module, plan: Plan) -> Estimate:
     """
     richest = max(plan.trainset, key=lambda question: len(question.readings))
     measuring_runs, teaching_runs = 2 * (len(plan.devset) + len(plan.testset)), plan.recipe.runs(len(plan.trainset))
-    each = cost(program, question=richest.question, lm=str(plan.lm.model))
+    each = cost(program, [richest], lm=plan.lm)
     parts = [(measuring_runs + teaching_runs, each)]
     if teaching_runs and (plan.teacher or plan.teacher_lm):
         teacher, lm = plan.teacher or program, plan.teacher_lm or plan.lm
-        parts = [(measuring_runs, each), (teaching_runs, cost(teacher, question=richest.question, lm=str(lm.model)))]
+        parts = [(measuring_runs, each), (teaching_runs, cost(teacher, [richest], lm=lm))]
     searches = ", ".join(plan.recipe.searches)
     left_out = ["the tokens of demos in later prompts"] if plan.recipe.shows_demos else []
     left_out += [f"the runs of {searches}, which --max-calls limits"] if searches else []

@@ -17,7 +17,7 @@ from polyqa.artifacts.state import dump_program
 from polyqa.artifacts.store import read_artifact
 from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import SpanReaderReranker
-from polyqa.compiling import _taught, make_plan
+from polyqa.compiling import _taught, expected_cost, make_plan
 from polyqa.evaluation.loading import load_questions
 from polyqa.language_models import shared_encoder
 from polyqa.metrics.gold import Question
@@ -238,6 +238,12 @@ def test_a_teacher_is_not_asked_at_the_address_of_the_program(small: dict[str, P
     asked = _taught(plan, polyqa.load("rac"), teacher, models, {}).teacher_lm
     assert (asked.model, asked.kwargs["api_base"]) == ("openai/large", "http://127.0.0.1:2/v1")
     assert "seed" not in asked.kwargs
+
+
+def test_a_question_that_is_too_long_to_be_asked_does_not_keep_the_cost_from_being_told() -> None:
+    long = [replace(one, question=f"{one.question} {'really ' * 300}?") for one in TRAIN]
+    plan = make_plan("labeled-few-shot", replace(SMALL, train=long))
+    assert expected_cost(polyqa.load("rac"), plan).runs == 2 * len(DEV)
 
 
 def test_long_names_and_ids_and_the_threshold_of_a_step_are_kept(tmp_path: Path) -> None:
