@@ -60,10 +60,7 @@ def run_cell(source: str, space: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(
     "script",
-    [
-        pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem[:2] in _LONG else ())
-        for path in SCRIPTS
-    ],
+    [pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem[:2] in _LONG else ()) for path in SCRIPTS],
 )
 def test_every_cell_runs_and_prints_what_the_notebook_shows(
     script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -84,8 +81,19 @@ def test_every_cell_runs_and_prints_what_the_notebook_shows(
         assert "Skipped" not in run_cell(cell_of_a_real_model(script).source, space)
 
 
-def test_lessons_use_what_polyqa_has() -> None:
+@pytest.mark.parametrize("script", EVERY)
+def test_lessons_name_what_polyqa_has(script: Path) -> None:
     """Some lessons run among the slow tests alone; that a name is gone is seen at once."""
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "polyqa":
+            module = importlib.import_module(node.module or "")
+            assert [one.name for one in node.names if not hasattr(module, one.name)] == [], node.module
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "polyqa":
+            assert hasattr(polyqa, node.attr)
+
+
+@pytest.mark.slow
+def test_lessons_fit_the_types_of_polyqa() -> None:
     loose = "--allow-redefinition-new --local-partial-types --no-strict-optional --exclude ^$"
     loose += " --disable-error-code no-untyped-def --disable-error-code var-annotated --disable-error-code no-redef"
     found, _, _ = mypy_run([*loose.split(), *map(str, SCRIPTS)])
