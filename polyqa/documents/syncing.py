@@ -29,7 +29,7 @@ from .folder import Documents, ReadFile, holds_documents
 from .splitting import Splitter, split_passages
 
 _STATE = ".documents.json"
-_READING = 13  # raised whenever documents are read in another way: the next sync then converts all files again
+_READING = 14  # raised whenever documents are read in another way: the next sync then converts all files again
 _AT_ONCE = 2_000  # passages that an interrupted sync loses at most
 
 

@@ -9,7 +9,10 @@ _UNSEEN = re.compile(r"_.|\*.|\[(?!\$)[^\]]*\]")
 """The width of a sign, what fills a cell, a colour or a condition."""
 _SIGNS = re.compile(r"\[\$([^\]-]*)[^\]]*\]|\"([^\"]*)\"|\\(.)")
 """A currency with its country, a text, a sign."""
-_NUMBER = re.compile(r"(?P<before>[^#0?E/]*)(?P<whole>[#0?][#0?,]*?)(?:\.(?P<places>[#0?]+))?(?P<behind>[^#0?E/,.]*)")
+_NUMBER = re.compile(
+    r"(?P<before>[^#0?E/]*)(?P<whole>[#0?](?:[#0?,]*[#0?])?)(?:\.(?P<places>[#0?]+))?(?P<behind>[^#0?E/,.]*)"
+)
+"""A format of one number; not one that shows thousands as 1, with a comma at its end."""
 
 
 def read_workbook(path: Path) -> tuple[dict[str, list[list[str]]], dict[str, Any]]:
