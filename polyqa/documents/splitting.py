@@ -83,7 +83,9 @@ class Splitter:
         """Yield the passages of a document, without ids; the source is its path in the folder."""
         file, _, suffix = source.rsplit("/", 1)[-1].rpartition(".")
         title = (
-            document.title or _first_heading(document.blocks, alone=suffix in _MARKED_UP) or named_after(file or suffix)
+            document.title
+            or _first_heading(document.blocks, alone=suffix.lower() in _MARKED_UP)
+            or named_after(file or suffix)
         )
         sections = [
             (_without_repeats(title, path), blocks)

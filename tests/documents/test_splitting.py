@@ -138,6 +138,7 @@ def test_a_title_names_as_many_headings_as_tell_it_from_others(
         (("Falcon", 1), ("Use", 2), "a/manual.rst", "Falcon"),
         (("Falcon", 1), ("Use", 1), "a/manual.rst", "manual"),  # not one of two that are alike
         (("Falcon", 1), ("Use", 1), "a/manual.md", "manual"),
+        (("Falcon", 1), ("Use", 1), "a/MANUAL.MD", "MANUAL"),
         (("Falcon", 1), ("Use", 1), "a/manual.docx", "Falcon"),
         (("1. Introduction", 1), ("2. Use", 1), "a/manual.docx", "manual"),
         (("Introduction", 1), ("Use", 2), "manual.md", "Introduction"),
