@@ -102,7 +102,7 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
         if token.type in ("fence", "code_block"):
             if _MYST_WITHOUT_TEXT.fullmatch(token.info):
                 continue
-            if token.info.startswith("{") and not _MYST_CODE.fullmatch(token.info):
+            if re.match(r"\{\w", token.info) and not _MYST_CODE.fullmatch(token.info):  # "{.py}" names a language
                 inner = markdown_blocks(re.sub(r"(?m)\A(?:\s*:[\w-]+:.*)+", "", token.content))
                 blocks += [replace(block, line=(block.line or 1) + line) for block in inner]
             else:

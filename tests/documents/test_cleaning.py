@@ -337,6 +337,7 @@ def test_front_matter_and_what_site_generators_add_to_markdown() -> None:
         'Mind [it]({% page "/a/#b" %}), [him]({{ site.url }}/c) and {{ her }}.': ["Mind it, him and {{ her }}."],
         "{% raw %}\nText\n\n::: tip\nMore\n:::": ["Text", "More"],
         "(label)=\n```{note}\n:class: x\n\nSee {ref}`it`.\n```": ["See it."],
+        "```{ .py }\n# no heading\nfly()\n```": ["# no heading\nfly()\n"],
         "<script>\nx\n</script>\n\nText": ["Text"],
         "#### `A=<n>`\n\n: How\nmany.\n\n    !!! tip\n\n        Few.\n\n    Defaults to 1": [
             "A=&lt;n&gt;",
