@@ -41,6 +41,7 @@ _NOTES = re.compile(
 _ATTRIBUTES = re.compile(r"^( *#.*?)\s*\{\s*[:#.][^{}]*\}$")
 _MYST_CODE = re.compile(r"\{(?:code.*|math|mermaid)\}.*")
 _MYST_WITHOUT_TEXT = re.compile(r"\{(?:toctree|contents|include|literalinclude|image|figure)\}.*")
+_OPTIONS = re.compile(r"\A(?:\s*:[\w-]+:.*)+")  # of a directive of MyST
 
 
 def front_matter(text: str) -> tuple[dict[str, MetadataValue], str]:
@@ -103,7 +104,7 @@ def markdown_blocks(text: str, *, web: bool = False) -> list[Block]:
             if _MYST_WITHOUT_TEXT.fullmatch(token.info):
                 continue
             if re.match(r"\{\w", token.info) and not _MYST_CODE.fullmatch(token.info):  # "{.py}" names a language
-                inner = markdown_blocks(re.sub(r"(?m)\A(?:\s*:[\w-]+:.*)+", "", token.content))
+                inner = markdown_blocks(_OPTIONS.sub(lambda lines: "\n" * lines[0].count("\n"), token.content))
                 blocks += [replace(block, line=(block.line or 1) + line) for block in inner]
             else:
                 blocks.append(Block(token.content, "code", line=line + (token.type == "fence"), item=item))

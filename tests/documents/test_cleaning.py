@@ -359,6 +359,11 @@ def test_what_is_taken_away_moves_no_line(added: str) -> None:
     assert [(block.text, block.line) for block in blocks[-2:]] == [("Title", lines + 2), ("Text", lines + 4)]
 
 
+def test_options_of_a_directive_move_no_line() -> None:
+    (body,) = markdown_blocks("```{note}\n:class: x\n:name: y\n\nBody\n```")
+    assert (body.text, body.line) == ("Body", 5)
+
+
 @pytest.mark.parametrize(
     ("head", "row", "text", "line"),
     [
