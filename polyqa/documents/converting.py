@@ -125,8 +125,9 @@ def convert(path: Path) -> Iterator[Document]:
     elif suffix == ".eml":
         yield from _mails([path.read_bytes()], archived=False)
     elif suffix in (".csv", ".tsv"):
-        rows = [*cells_of(decoded(path.read_bytes()))]  # with a lone quote (5" pump), kreuzberg makes a single row
-        yield _table(path, rows, 1)
+        numbered = [*cells_of(decoded(path.read_bytes()))]  # with a lone quote (5" pump), kreuzberg makes a single row
+        a_row_a_line = [number for number, _ in numbered] == [*range(1, len(numbered) + 1)]
+        yield _table(path, [cells for _, cells in numbered], 1 if a_row_a_line else None)
     elif suffix in _LINES:
         yield _table(path, record_rows(decoded(path.read_bytes()), by_line=True), 0)  # no line names the columns
     elif suffix == ".json" and (rows := record_rows(decoded(path.read_bytes()), by_line=False)):
@@ -200,7 +201,7 @@ def _text_document(text: str, suffix: str) -> Document:
 
 
 def _table(path: Path, rows: Sequence[Sequence[str]], first: int | None) -> Document:
-    """Return the rows of a table, the first of which stands in this line."""
+    """Return the rows of a table, the first of which stands in this line, and each in one; ``None`` if they do not."""
     text = rows_text([[_literal(cell) for cell in row] for row in rows])
     line = None if first is None else first + len(rows) - len(text.split("\n"))  # below the names of the columns
     return Document(named_after(path.stem), cleaning.cleaned([Block(text, "table", line=line)]), {})

@@ -312,6 +312,17 @@ def test_a_table_without_a_header_names_no_columns(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "table", ['Bird,Note\nHawk,"It is\nrare."\nOwl,None.\n', "Bird,Note\nHawk,It is rare.\n\nOwl,None.\n"]
+)
+def test_a_table_of_which_a_row_may_stand_in_another_line_tells_none(tmp_path: Path, table: str) -> None:
+    (tmp_path / "birds.csv").write_text(table)
+    assert [(passage.text, passage.metadata.get("line")) for passage in Documents(tmp_path)] == [
+        ("Bird: Hawk; Note: It is rare.", None),
+        ("Bird: Owl; Note: None.", None),
+    ]
+
+
 def test_a_cell_over_several_rows_of_a_web_page_stands_in_each(tmp_path: Path) -> None:
     (tmp_path / "fees.html").write_text(
         "<html><body><main><h1>Fees</h1><table><tr><th>Zone</th><th>Class</th><th>Fee</th></tr>"

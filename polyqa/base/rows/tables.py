@@ -56,16 +56,16 @@ def read_table(path: Path, shape: Shape, delimiter: str | None) -> Iterator[Reco
         yield Record(where, dict(zip(columns, cells, strict=False)))
 
 
-def cells_of(text: str) -> Iterator[list[str]]:
-    r"""Yield the cells of each row of a table that is no corpus.
+def cells_of(text: str) -> Iterator[tuple[int, list[str]]]:
+    r"""Yield the cells of each row of a table that is no corpus, behind the number of its first line.
 
     >>> list(cells_of('Pump;Price, net\nFalcon, 5";2,50\n'))
-    [['Pump', 'Price, net'], ['Falcon, 5"', '2,50']]
+    [(1, ['Pump', 'Price, net']), (2, ['Falcon, 5"', '2,50'])]
     """
     lines = text.split("\n")
     delimiter = _delimiter([line for line in lines[:_SAMPLE] if line.strip()])
     rows = _rows(enumerate(lines, 1), delimiter, several_lines=True)
-    return (cells for _, cells in rows if any(cell.strip() for cell in cells))
+    return (row for row in rows if any(cell.strip() for cell in row[1]))
 
 
 def _delimiter(lines: Sequence[str]) -> str:
