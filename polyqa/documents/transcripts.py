@@ -55,14 +55,16 @@ def _cues(text: str) -> Iterator[_Cue]:
     for begin, end in pairwise([*begins, len(lines)]):
         cue_lines = lines[begin + 1 : end]
         cue_lines = cue_lines[: next((at for at, line in enumerate(cue_lines) if not line.strip()), len(cue_lines))]
-        texts = [html.unescape(_TAG.sub("", _VOICE.sub("", line))).strip() for line in cue_lines]
-        new = " ".join(line for line in texts if line and line not in before)
-        before = texts
-        voice = _VOICE.search("\n".join(cue_lines))
-        match = _NAMED.match(new)
-        if voice:
-            speaker = " ".join(html.unescape(voice[1]).split())
-        elif match:
-            speaker, new = match[1], new[match.end() :]
-        if new:
-            yield _Cue(begin + 2, speaker, new)
+        head, *voiced = _VOICE.split("\n".join(cue_lines))
+        shown: list[str] = []
+        for voice, said in (("", head), *zip(voiced[::2], voiced[1::2], strict=True)):
+            texts = [html.unescape(_TAG.sub("", line)).strip() for line in said.split("\n")]
+            new = " ".join(line for line in texts if line and line not in before)
+            shown += texts
+            if voice:
+                speaker = " ".join(html.unescape(voice).split())
+            elif match := _NAMED.match(new):
+                speaker, new = match[1], new[match.end() :]
+            if new:
+                yield _Cue(begin + 2, speaker, new)
+        before = shown

@@ -80,6 +80,13 @@ def test_each_turn_is_a_paragraph_with_its_speaker_and_line(text: str, turns: di
     assert {block.line: block.text for block in transcript_blocks(text)} == turns
 
 
+def test_two_who_speak_at_the_same_time_are_told_apart() -> None:
+    text = (
+        "WEBVTT\n\n00:00.000 --> 00:20.000\n<v Ann Lee>Who is it?</v>\n<v Bo>Only me.\n\n00:21.000 --> 00:22.000\nBo."
+    )
+    assert [block.text for block in transcript_blocks(text)] == ["Ann Lee: Who is it?", "Bo: Only me. Bo."]
+
+
 def test_where_nobody_is_named_a_paragraph_ends_with_a_sentence() -> None:
     cues = [
         f"00:{at:02}.000 --> 00:{at:02}.900\nWave {at} broke\n\n00:{at:02}.900 --> 00:{at:02}.999\non the pier.\n\n"
