@@ -23,8 +23,9 @@ _PICTURE = re.compile(r"!\[[^\[\]]*\]\([^()]*\)|\[image(?:: [^\]]*)?\]|\[\^\d+\]
 """A picture, or the number of a footnote."""
 LESS_THAN = "\ufdd0"  # which is no character
 """Stands for the sign where a web page shows it: in kreuzberg's Markdown that looks like the beginning of a tag."""
+_SMALL = "".join(filter(str.islower, map(chr, range(0x530))))  # Latin, Greek and Cyrillic letters
 _HYPHEN = re.compile(
-    r"(?<=[a-zäöüßéèáóñç])(?:-\n\s*|\u00ad\s*)(?=[a-zäöüßéèáóñç])"
+    rf"(?<=[{_SMALL}])(?:-\n\s*|\u00ad\s*)(?=[{_SMALL}])"
     rf"|(?:(?<={UNSPACED})|(?<=[、。]))[ \t]*\n\s*(?={UNSPACED})"
 )
 """What a line's end adds to a text: hyphens, and a space where none parts words, as in Japanese."""
@@ -141,7 +142,7 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
             continue
         last = result[-1] if result else None
         if last is not None and _goes_on(last, block, text):
-            cut = re.search(r"[a-z]-$", last.text)
+            cut = re.search(rf"[{_SMALL}]-$", last.text)
             joined = f"{last.text[:-1]}{text}" if cut else f"{last.text} {text}"
             result[-1] = replace(last, text=joined)
         else:

@@ -15,6 +15,7 @@ def texts(blocks: list[Block]) -> list[str]:
     ("text", "expected"),
     [
         ("a bro-\nken word", "a broken word."),
+        ("la mê-\nme fenê-\ntre, pół-\nnocny, доку-\nмент", "la même fenêtre, północny, документ."),
         ("a well-\nKnown name", "a well- Known name."),
         ("soft\u00adhyphen and\u200b zero width", "softhyphen and zero width."),
         ("page\fbreak", "page break."),
@@ -38,6 +39,7 @@ def test_a_paragraph_goes_on_after_a_page_break() -> None:
     blocks = [Block("It flies over the", page=1), Block("northern sea.", page=2), Block("New one.", page=3)]
     assert cleaned(blocks) == [Block("It flies over the northern sea.", page=1), Block("New one.", page=3)]
     assert texts(cleaned([Block("a fal-", page=1), Block("con flies", page=2)])) == ["a falcon flies."]
+    assert texts(cleaned([Block("доку-", page=1), Block("мент", page=2)])) == ["документ."]
 
 
 def test_running_lines_of_a_print() -> None:
