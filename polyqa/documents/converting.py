@@ -545,7 +545,9 @@ def _title(text: str) -> str:
     """Return a title, unless a program made it up."""
     title = cleaning.inline(cleaning.literal(text))
     made_up = (
-        r"(?i)((powerpoint )?presentation\d*|microsoft \w+ - .*|untitled.*|unknown|document\d*|\(anonymous\)|"
+        r"(?i)((powerpoint[ -])?pr[eä]sentation\d*|powerpoint-presentatie|"
+        r"(pr[eé]sentation|a?presenta\w+ (de|do|standard di)|prezentacja programu|презентация) powerpoint|"
+        r"microsoft (word|excel|powerpoint) - .*|(untitled|unbenannt).*|unknown|do[ck]ument\d*|\(anonymous\)|"
         r".*\.(docx?|dvi|tex|indd|pptx?|xlsx?|qxd|ps))"
     )
     return "" if re.fullmatch(made_up, title) else title

@@ -205,3 +205,17 @@ def test_a_title_as_wide_as_its_table_names_no_columns(tmp_path: Path) -> None:
     document.save(str(tmp_path / "a.docx"))
     (birds,) = convert(tmp_path / "a.docx")
     assert [block.text for block in birds.blocks] == ["Birds.\nBird: Hawk; Prey: hare."]
+
+
+@pytest.mark.parametrize(
+    ("title", "kept"),
+    [
+        *((title, False) for title in ("PowerPoint-Präsentation", "Presentación de PowerPoint", "Dokument1")),
+        *((title, False) for title in ("Présentation PowerPoint", "Microsoft Word - offer_2", "Untitled document")),
+        *((title, True) for title in ("Microsoft Teams - First steps", "PowerPoint tips", "Präsentation der Zahlen")),
+    ],
+)
+def test_a_title_that_a_program_made_up_is_none(title: str, kept: bool, tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(f"<html><head><title>{title}</title></head><body><p>It rained.</p></body></html>")
+    (document,) = convert(tmp_path / "a.html")
+    assert document.title == (title if kept else "")
