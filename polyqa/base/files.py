@@ -64,8 +64,9 @@ def visible_files(
 ) -> list[Path]:
     """Return the files in a folder and its subfolders, and links to folders, which are not followed, by name.
 
-    Hidden ones are left out, and the folders to ``skip``. What is gone before it is read, or may not be read, is passed
-    to ``on_error``: whoever removes what a folder does not hold any more must know that it was read whole.
+    Hidden ones are left out, those in which Office notes who has a document open (``~$a.docx``, hidden on Windows), and
+    the folders to ``skip``. What is gone before it is read, or may not be read, is passed to ``on_error``: whoever
+    removes what a folder does not hold any more must know that it was read whole.
     """
     files, waiting = [], [folder]
     while waiting:
@@ -75,7 +76,7 @@ def visible_files(
         try:
             with os.scandir(place) as entries:
                 for entry in entries:
-                    if entry.name.startswith("."):
+                    if entry.name.startswith((".", "~$")):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         waiting.append(Path(entry.path))

@@ -284,6 +284,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         make(folder / name)
     (folder / "picture.png").write_bytes(b"\x89PNG")
     (folder / ".hidden.md").write_text("# Secret\n\nDo not read.")
+    (folder / "~$e.docx").write_bytes(b"\3Ann")
     return folder
 
 
