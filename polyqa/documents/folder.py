@@ -32,7 +32,8 @@ def holds_documents(path: Path) -> bool:
     A folder that holds ready corpora and nothing beside them but what describes them, such as a README, is a corpus.
     """
     if not exists(path) or not path.is_dir():
-        return path.suffix.lower() in {*FORMATS, *SAVE_AS} and not is_ready(path)
+        named = exists(path) or path.suffix.lower() in {*FORMATS, *SAVE_AS}  # else it may be FILE@SPLIT
+        return named and not is_ready(path)
     if is_saved(path):
         return False
     files = [

@@ -461,7 +461,8 @@ def test_one_file(folder: Path) -> None:
     assert not holds_documents(folder / ("n" * 300))
     with pytest.raises(PolyqaError, match=r"picture.png has no format that is read: CSV, "):
         list(Documents(folder / "picture.png"))
-    assert holds_documents(folder / "minutes.doc")
+    assert all(holds_documents(folder / name) for name in ("minutes.doc", "picture.png"))
+    assert not holds_documents(folder / "m.jsonl@dev")
 
 
 def bomb(path: Path) -> None:
