@@ -50,7 +50,7 @@ class IndexFaultError(PolyqaError):
 
 def no_index(folder: Path) -> IndexFaultError:
     """Return what a user is told who opens an index that was never built; set-up builds the shipped one."""
-    from .store import SHIPPED, index_home, index_names  # imports this module
+    from .store import SHIPPED, index_home, index_names, told_name  # imports this module
 
     if folder.absolute() == (index_home() / SHIPPED).absolute():
         return IndexFaultError(
@@ -59,7 +59,7 @@ def no_index(folder: Path) -> IndexFaultError:
     names = ", ".join(index_names()) if folder.absolute().parent == index_home().absolute() else ""
     listed = f"These are there: {names}. " if names else ""
     return IndexFaultError(
-        f"There is no index at {folder}. {listed}Build one with `polyqa index build CORPUS --name {folder.name}`."
+        f"There is no index at {folder}. {listed}Build one with `polyqa index build CORPUS --name {told_name(folder)}`."
     )
 
 

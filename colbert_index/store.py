@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
@@ -35,6 +36,11 @@ def index_path(name_or_path: str | Path) -> Path:
             f"{name_or_path!r} is no index name: use letters, digits, '.', '_' and '-', or give a path with '/'."
         )
     return index_home() / name_or_path
+
+
+def told_name(path: Path) -> str:
+    """Return what a command wants to be given for an index: its name if it lies in `index_home`, else its path."""
+    return path.name if path.absolute().parent == index_home().absolute() else shlex.quote(str(path.absolute()))
 
 
 def index_names() -> list[str]:

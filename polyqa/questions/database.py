@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shlex
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from polyqa.base.extras import needs
 from polyqa.base.text import well_formed
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.retriever import require_positive
+from polyqa.colbert_index.store import told_name
 from polyqa.colbert_index.versions import QUESTIONS
 from polyqa.models import Encoder
 from polyqa.models.memory import locked_property
@@ -68,10 +70,11 @@ class QuestionDatabase(Shared):
                 "open them with that encoder, or build them again."
             )
         if index is not None and index.fingerprint != self.manifest.index:
+            out = "" if self.path == questions_path(index) else f" --out {shlex.quote(str(self.path))}"
             raise PolyqaError(
                 f"The questions at {self.path} were made from other passages than the index {index.name} holds now "
                 f"({self.manifest.index}, not {index.fingerprint}). Build them again: "
-                f"`polyqa questions build --index {index.name} --overwrite`."
+                f"`polyqa questions build --index {told_name(index.path)}{out} --overwrite`."
             )
         if not (self.path / f"{_TABLE}.lance").is_dir():
             raise PolyqaError(f"{_damaged(self.path)} its table is missing.")

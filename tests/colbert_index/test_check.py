@@ -225,7 +225,7 @@ def test_an_update_writes_the_hashes_again(copy_index: Callable[[], Path]) -> No
 
 
 def test_no_folder_and_a_foreign_folder(tmp_path: Path) -> None:
-    assert "There is no index at" in fault(tmp_path / "nowhere")
+    assert f"Build one with `polyqa index build CORPUS --name {tmp_path}/nowhere`" in fault(tmp_path / "nowhere")
     (tmp_path / "diary.txt").touch()
     assert "is not a polyqa index" in fault(tmp_path)
 

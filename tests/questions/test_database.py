@@ -101,7 +101,8 @@ def test_what_is_no_database_or_of_something_else_is_refused(
         QuestionDatabase(tmp_path / "none")
     with pytest.raises(PolyqaError, match="encoded by all-MiniLM-L6-v2, not by another/encoder"):
         QuestionDatabase(database.path, encoder=Encoder("another/encoder"))
-    with pytest.raises(PolyqaError, match="made from other passages than the index forty holds now"):
+    advice = rf"than the index forty holds now .*--index {index.path} --out {database.path} --overwrite"
+    with pytest.raises(PolyqaError, match=advice):
         QuestionDatabase(database.path, index=index)
 
 
@@ -205,7 +206,7 @@ def test_a_changed_index_refuses_its_old_questions(
     changed = ColBERTIndex(copied)
     assert len(QuestionDatabase(questions_path(changed), index=changed)) == len(database)
     changed = remove_passages(changed, [corpus_index.passages[0].pid])
-    with pytest.raises(PolyqaError, match=r"polyqa questions build --index changed --overwrite"):
+    with pytest.raises(PolyqaError, match=rf"polyqa questions build --index {copied} --overwrite"):
         QuestionDatabase(questions_path(changed), index=changed)
 
 
