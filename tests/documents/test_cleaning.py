@@ -35,6 +35,11 @@ def test_a_text_is_cleaned(text: str, expected: str | None) -> None:
     assert texts(cleaned([Block(text)])) == ([expected] if expected else [])
 
 
+def test_of_the_signs_around_a_heading_those_of_a_name_stay() -> None:
+    headings = [Block(text, "heading", 1) for text in ("Code in C#", "**F#**", "**Plan A**", "Nests#", "# Eyes #")]
+    assert texts(cleaned(headings)) == ["Code in C#", "F#", "Plan A", "Nests", "Eyes"]
+
+
 def test_a_paragraph_goes_on_after_a_page_break() -> None:
     blocks = [Block("It flies over the", page=1), Block("northern sea.", page=2), Block("New one.", page=3)]
     assert cleaned(blocks) == [Block("It flies over the northern sea.", page=1), Block("New one.", page=3)]
