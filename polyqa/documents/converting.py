@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from email import message_from_bytes, policy
 from email.errors import HeaderParseError
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
@@ -244,14 +244,12 @@ def _mails(messages: Iterable[bytes], *, archived: bool) -> Iterator[Document]:
 
 def _mail(message: EmailMessage, *, archived: bool) -> Document:
     """Return the text of a message; what it quotes stands in another one if it is part of an archive."""
-    body = message.get_body(("plain", "html"))
+    body, page = message.get_body(("plain", "html")), message.get_body(("html",))
     if body is None:
         raise UnreadableError("holds no text")
-    try:
-        content = body.get_content() if body.get_content_charset("us-ascii") != "us-ascii" else None
-    except LookupError:  # a charset that nobody knows
-        content = None
-    content = decoded(bytes(body.get_payload(decode=True))) if content is None else content
+    content = _content(body)
+    if page is not None and not content.strip():  # some programs send an empty plain text beside the page
+        body, content = page, _content(page)
     if body.get_content_subtype() == "html":
         blocks = _web_page(content).blocks
     else:
@@ -271,6 +269,14 @@ def _mail(message: EmailMessage, *, archived: bool) -> Document:
         blocks,
         {name: value for name, value in fields.items() if value},
     )
+
+
+def _content(body: MIMEPart) -> str:
+    """Return the text of a part of a message, in the charset that it names, or that which fits."""
+    with suppress(LookupError):  # a charset that nobody knows
+        if body.get_content_charset("us-ascii") != "us-ascii":
+            return str(body.get_content())
+    return decoded(bytes(body.get_payload(decode=True)))
 
 
 def _header(message: EmailMessage, name: str) -> Any:

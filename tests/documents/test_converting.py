@@ -219,3 +219,12 @@ def test_a_title_that_a_program_made_up_is_none(title: str, kept: bool, tmp_path
     (tmp_path / "a.html").write_text(f"<html><head><title>{title}</title></head><body><p>It rained.</p></body></html>")
     (document,) = convert(tmp_path / "a.html")
     assert document.title == (title if kept else "")
+
+
+def test_a_mail_whose_plain_text_is_empty_has_that_of_its_page(tmp_path: Path) -> None:
+    message = EmailMessage()
+    message.set_content(" \n")
+    message.add_alternative("<p>It is 40 euros.</p>", subtype="html")
+    (tmp_path / "a.eml").write_bytes(message.as_bytes())
+    (document,) = convert(tmp_path / "a.eml")
+    assert [block.text for block in document.blocks] == ["It is 40 euros."]
