@@ -2,6 +2,7 @@
 
 import re
 from datetime import datetime
+from math import inf, nextafter
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,9 @@ def _shown(cell: Any) -> str:
     before, integer_part, places, behind = number.group("before", "whole", "places", "behind")
     if "%" in before + behind:
         value *= 100
-    figures = f"{abs(value):{',' if ',' in integer_part else ''}.{len(places or '')}f}"
+    # Half is rounded up, as in programs for sheets, which show 12.5 as 13.
+    amount = nextafter(abs(value), inf) if value % 1 else abs(value)
+    figures = f"{amount:{',' if ',' in integer_part else ''}.{len(places or '')}f}"
     if "," not in integer_part:
         figures = figures.zfill(integer_part.count("0") + (len(places) + 1 if places else 0))
     text = f"{'-' * (value < 0)}{before}{figures}{behind}"

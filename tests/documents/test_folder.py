@@ -347,20 +347,20 @@ def test_a_workbook_reads_as_it_is_seen(tmp_path: Path) -> None:
     for row in (
         ("Zone", "Class", "Share", "Sold", "On", "Stock"),
         ("North", "A", 0.125, 1234.5, datetime(2024, 1, 31), 12345678),
-        (None, "B", 0.5, -9, "=1/0"),
+        (None, "B", 0.5, -9, "=1/0", 12.5),
     ):
         sales.append(row)
     sales.merge_cells("A2:A3")
     for row in (2, 3):
         sales.cell(row, 3).number_format, sales.cell(row, 4).number_format = "0.0%", "#,##0.00\\ [$€-407];[Red]-0"
-    sales.cell(2, 6).number_format = '#,##0,"K"'  # thousands
+    sales.cell(2, 6).number_format, sales.cell(3, 6).number_format = '#,##0,"K"', "0"  # thousands, whole numbers
     book.save(tmp_path / "sales 2024.xlsx")
     assert [(passage.title, passage.text) for passage in Documents(tmp_path)] == [
         (
             "sales 2024 › Sales › North A",
             "Zone: North; Class: A; Share: 12.5%; Sold: 1,234.50 €; On: 2024-01-31; Stock: 12345678.",
         ),
-        ("sales 2024 › Sales › North B", "Zone: North; Class: B; Share: 50.0%; Sold: -9.00 €."),
+        ("sales 2024 › Sales › North B", "Zone: North; Class: B; Share: 50.0%; Sold: -9.00 €; Stock: 13."),
     ]
 
 
