@@ -207,9 +207,8 @@ class Documents:
 
     def summary(self) -> str:
         """Return what was read, in one line, with what was left out and why."""
-        kinds = Counter(
-            FORMATS.get(Path(source).suffix.lower(), Path(source).suffix[1:].upper()) for source in self.files
-        )
+        formats = [format_of(Path(source)) for source in self.files]
+        kinds = Counter(FORMATS.get(suffix, suffix[1:].upper()) for suffix in formats)
         parts = [
             f"read {counted(len(self.files), 'file')}"
             + (f": {', '.join(f'{number:,} {kind}' for kind, number in kinds.most_common())}" if kinds else ""),

@@ -1,5 +1,6 @@
 """Files of every format, as people have them, and broken ones; all made here."""
 
+import gzip
 import json
 import mailbox
 import os
@@ -434,6 +435,14 @@ def test_one_line_says_what_was_read(documents: tuple[Documents, list[Passage]])
     summary = documents[0].summary()
     assert summary.startswith("read 17 files: 3 text, 2 HTML, ")
     assert summary.endswith(f"; {len(documents[1])} passages; 1 file of other formats (.png)")
+
+
+def test_a_packed_corpus_is_told_by_its_format(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Falcons dive.")
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"text": "Owls hunt."}\n'))
+    documents = Documents(tmp_path)
+    assert len(list(documents)) == 2
+    assert documents.summary() == "read 2 files: 1 Markdown, 1 JSONL; 2 passages"
 
 
 def test_a_page_whose_name_begins_as_an_index_is_read(tmp_path: Path) -> None:
