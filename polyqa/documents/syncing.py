@@ -66,7 +66,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     """Bring an index up to date with the folder that it was built of.
 
     Passages that name no ``source`` are left alone if the folder holds documents. Those of a file that cannot be read
-    now stay as they were. Documents, and passages that were split as too long, are split as at the last build or sync.
+    now stay as they were. Documents, and passages that were too long, are split as at the last sync, or build by the
+    command line. A build in Python is not noted: then documents are split to what the index reads, without overlap.
 
     Parameters
     ----------
