@@ -248,7 +248,7 @@ class Corpus:
         else:
             if isinstance(value, str) or value is None:
                 record = Record(record.where, {"text": value or ""}, record.key)
-            row = folded(record)
+            row = _titled(folded(record))
             if not row.keys() & {*TEXTS}:
                 if {str(key).strip().lower() for key in record.value} & {*TEXTS}:
                     return None
@@ -291,6 +291,16 @@ class Corpus:
         """Return in words what was left out."""
         counts = {"empty passage": self.empty, "repeated passage": self.repeated}
         return [f"{counted(number, thing)} left out" for thing, number in counts.items() if number]
+
+
+def _titled(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with the title that stands in LangChain's ``metadata``, where no condition would find it."""
+    inner = row.get("metadata")
+    if not isinstance(inner, Mapping) or not row.keys().isdisjoint(TITLES):
+        return row
+    name = next((name for name in TITLES if isinstance(inner.get(name), str)), None)
+    rest = {key: value for key, value in inner.items() if key != name}
+    return row if name is None else {**row, "title": inner[name], "metadata": rest}
 
 
 def _passages_of(record: Record, number: int) -> Iterator[Record]:

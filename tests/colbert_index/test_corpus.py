@@ -436,6 +436,11 @@ PUBLIC: dict[str, tuple[str, str | bytes, list[tuple[str | None, str, str, dict[
         '{"page_content": "Green.", "metadata": {"source": "a.pdf", "page": 1, "loc": {"x": 2}}}\n',
         [(None, "", "Green.", {"source": "a.pdf", "page": 1})],
     ),
+    "LangChain, with a title": (
+        "c.jsonl",
+        '{"page_content": "Green.", "metadata": {"title": "Tea", "source": "a.pdf"}}\n',
+        [(None, "Tea", "Green.", {"source": "a.pdf"})],
+    ),
     "by id": ("c.json", '{"7": {"title": "Tea", "text": "Green."}}', [("7", "Tea", "Green.", {})]),
     "texts by id": ("c.json", '{"7": "Green.", "8": "Red."}', [("7", "", "Green.", {}), ("8", "", "Red.", {})]),
     "to_json() of pandas": ("c.json", '{"id": {"0": 7}, "text": {"0": "Green."}}', [("7", "", "Green.", {})]),
