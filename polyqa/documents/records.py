@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 _ABOUT = ("meta", "metadata", "links", "_links", "pagination", "paging", "page")
@@ -18,10 +19,13 @@ def record_rows(text: str, *, by_line: bool) -> list[list[str]]:
     >>> record_rows(issues, by_line=False)
     [['id', 'of title', 'of tags'], ['7', 'It hangs', '1, 2']]
     """
-    try:
-        data: Any = [json.loads(line) for line in text.split("\n") if line.strip()] if by_line else json.loads(text)
-    except (ValueError, RecursionError):
-        return []
+    if by_line:
+        data: Any = [_record(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    else:
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError):
+            return []
     if isinstance(data, Mapping):
         beside = {name: value for name, value in data.items() if name.lower() not in _ABOUT}
         contents = [value for value in beside.values() if isinstance(value, list | Mapping) or " " in str(value)]
@@ -31,6 +35,14 @@ def record_rows(text: str, *, by_line: bool) -> list[list[str]]:
     cells = [_cells(record) for record in data]
     names = list(dict.fromkeys(name for row in cells for name in row))
     return [names, *([row.get(name, "") for name in names] for row in cells)] if names else []
+
+
+def _record(number: int, line: str) -> Mapping[str, Any]:
+    """Return the object that stands in a line; `ValueError` if it is none, as all others would be lost unsaid."""
+    with suppress(ValueError, RecursionError):
+        if isinstance(record := json.loads(line), Mapping):
+            return record
+    raise ValueError(f"line {number} is no object of JSON")
 
 
 def _cells(record: Mapping[str, Any]) -> dict[str, str]:

@@ -54,6 +54,14 @@ def test_a_corpus_in_lines_of_json_stays_one(tmp_path: Path, line: str) -> None:
     assert not holds_documents(tmp_path / "a.jsonl")
 
 
+@pytest.mark.parametrize("line", ["{", "7"])
+def test_a_broken_line_far_down_is_named(tmp_path: Path, line: str) -> None:
+    lines = [json.dumps(TICKETS[0])] * 25 + [line]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    with pytest.raises(ValueError, match="line 26 is no object of JSON"):
+        list(convert(tmp_path / "a.jsonl"))
+
+
 def test_texts_beside_a_list_of_objects_are_kept(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({"about": "All of May.", "issues": TICKETS}))
     assert "All of May" in passages(tmp_path / "a.json")[0][1]
