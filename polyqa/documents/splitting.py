@@ -56,8 +56,8 @@ class Splitter:
 
     def __init__(self, tokens: int = 180, overlap: int = 0, checkpoint: str = EMBEDDED_CHECKPOINT) -> None:
         needs("semantic_text_splitter", extra="documents", for_="Splitting documents")
-        if not 32 <= tokens <= 500:
-            raise PolyqaError(f"A passage has 32 to 500 tokens, not {tokens}.")
+        if not 32 <= tokens <= 512:
+            raise PolyqaError(f"A passage has 32 to 512 tokens, not {tokens}.")
         if not 0 <= overlap <= tokens // 2:
             raise PolyqaError(f"The overlap is at most half a passage, {tokens // 2} tokens, not {overlap}.")
         self.tokens, self.overlap = tokens, overlap

@@ -171,8 +171,8 @@ class _State(BaseModel):
     """What `_STATE` holds; an index may come from a stranger."""
 
     folder: str | None = None
-    tokens: int | None = Field(default=None, ge=32, le=500)
-    overlap: int = Field(default=0, ge=0, le=250)
+    tokens: int | None = Field(default=None, ge=32, le=512)
+    overlap: int = Field(default=0, ge=0, le=256)
     reading: int = 1
     split: bool = False  # long passages were
     part: str | None = None  # the split of the corpus

@@ -4,6 +4,7 @@ import pytest
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
+from polyqa.colbert_index import IndexSettings
 from polyqa.colbert_index.lengths import SPECIAL_TOKENS, document_tokenizer, token_counts
 from polyqa.documents import Splitter, split_passages
 from polyqa.documents.blocks import Block, Document, rows_text
@@ -176,7 +177,7 @@ def test_passages_of_a_corpus_keep_their_ids() -> None:
     assert " ".join(part.text for part in parts).split() == long.text.split()
 
 
-@pytest.mark.parametrize(("sizes", "message"), [((8,), "32 to 500"), ((180, 100), "at most half a passage, 90")])
+@pytest.mark.parametrize(("sizes", "message"), [((8,), "32 to 512"), ((180, 100), "at most half a passage, 90")])
 def test_sizes_that_make_no_sense(sizes: tuple[int, ...], message: str) -> None:
     with pytest.raises(PolyqaError, match=message):
         Splitter(*sizes)
@@ -197,3 +198,7 @@ def test_headings_alone_are_the_text() -> None:
     document = Document("", list(markdown_blocks("# Plan\n\n## Sales\n\n## Kiel office opens\n")), {})
     (passage,) = Splitter().passages(document, "plan.md")
     assert (passage.title, passage.text) == ("Plan", "Plan\n\nSales\n\nKiel office opens")
+
+
+def test_a_passage_may_be_as_long_as_an_index_reads() -> None:
+    assert Splitter(IndexSettings(doc_maxlen=512).doc_maxlen).tokens == 512
