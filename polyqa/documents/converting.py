@@ -84,7 +84,7 @@ _WIDEST = 1000  # columns, and rows: as browsers have it
 _SHORTEST_WORD = 3  # letters, one of which at least any text has
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _CENTRAL = ("Polish", "Czech", "Hungarian", "Romanian")
-_AS_BROWSERS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii"), "cp1252")
+_AS_BROWSERS = dict.fromkeys(("iso-8859-1", "iso8859-1", "latin1", "us-ascii", "ascii"), "cp1252")
 """Encodings that browsers read as another one (WHATWG, Encoding)."""
 _OF_CORPORA = SHAPE.names | {"question"}  # whose columns a file of JSON lines has, unless it is a table
 _FIRST_ROWS = 20  # of a table, which tell whether its rows are passages
@@ -273,10 +273,11 @@ def _mail(message: EmailMessage, *, archived: bool) -> Document:
 
 def _content(body: MIMEPart) -> str:
     """Return the text of a part of a message, in the charset that it names, or that which fits."""
+    charset = body.get_content_charset("")
     with suppress(LookupError):  # a charset that nobody knows
-        if body.get_content_charset("us-ascii") != "us-ascii":
+        if charset and charset not in _AS_BROWSERS:
             return str(body.get_content())
-    return decoded(bytes(body.get_payload(decode=True)))
+    return decoded(bytes(body.get_payload(decode=True)), charset.replace("us-ascii", ""))  # which many write for none
 
 
 def _header(message: EmailMessage, name: str) -> Any:

@@ -82,6 +82,13 @@ def test_a_mail_that_names_no_charset_keeps_its_letters(header: bytes, encoding:
     assert [block.text for block in document.blocks] == [text]
 
 
+def test_a_mail_in_the_charset_of_windows_that_names_another_is_read_as_programs_show_it(tmp_path: Path) -> None:
+    header = b"Subject: Hi\nContent-Type: text/plain; charset=ISO-8859-1\nContent-Transfer-Encoding: 8bit\n\n"
+    (tmp_path / "a.eml").write_bytes(header + b"It\x92s 5 \x80.\n")
+    (document,) = convert(tmp_path / "a.eml")
+    assert [block.text for block in document.blocks] == ["It\u2019s 5 €."]
+
+
 GRID = [["Zone", "2023", ""], ["", "Q1", "Q2"], ["North", "1", "2"], ["", "3", "4"]]
 WIDE = ((0, 0, 1, 0), (0, 1, 0, 2), (2, 0, 3, 0))  # from which row and column to which others a cell reaches
 
