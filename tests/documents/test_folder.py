@@ -377,6 +377,7 @@ def test_what_a_pdf_draws_first_is_no_title(tmp_path: Path) -> None:
         'Bird|Part\nFalcon|5" wing\n\nHawk|eye, left\n',
         'Bird\tPart\nFalcon\t5" wing\nHawk\teye, left\n',
         'Bird;Part\n"Falcon";5" wing\nHawk;eye, left\n',
+        'sep=;\nBird;Part\nFalcon;5" wing\nHawk;eye, left\n',
     ],
 )
 def test_a_lone_quote_costs_no_rows(tmp_path: Path, table: str) -> None:

@@ -62,7 +62,7 @@ def cells_of(text: str) -> Iterator[tuple[int, list[str]]]:
     >>> list(cells_of('Pump;Price, net\nFalcon, 5";2,50\n'))
     [(1, ['Pump', 'Price, net']), (2, ['Falcon, 5"', '2,50'])]
     """
-    lines = text.split("\n")
+    lines = re.sub(r'\A"?sep=."?\n', "\n", text).split("\n")  # what tells Excel the delimiter is no row
     delimiter = _delimiter([line for line in lines[:_SAMPLE] if line.strip()])
     rows = _rows(enumerate(lines, 1), delimiter, several_lines=True)
     return (row for row in rows if any(cell.strip() for cell in row[1]))
