@@ -14,7 +14,7 @@ from .splitting import Splitter
 
 _MOST_NAMED = 4
 _Text = tuple[str, str]  # of a passage: its title and its text
-_MAIL = ".eml"  # the mails of a thread share their subject, and their files' names say nothing
+_MAILS = (".eml", ".mbox")  # those of a thread share their subject, and the names of their files say nothing
 
 
 def title_of(passage: Passage) -> str:
@@ -24,7 +24,7 @@ def title_of(passage: Passage) -> str:
 
 def _titles(source: str, passages: Sequence[Passage]) -> set[str]:
     """Return the titles by which a file may be a namesake of others; none for ready passages and mails."""
-    is_document = not source.lower().endswith(_MAIL)
+    is_document = not source.lower().endswith(_MAILS)
     return {normalize_words(title_of(passage)) for passage in passages if is_document and not passage.pid}
 
 

@@ -29,6 +29,7 @@ TERMS, FEES = ("Contract › Notice", "Notice is in writing."), {"a": 9, "b": 12
         ({"a.md": [("Lease", "One.")], "b.md": [("Contract", "Two.")]}, ["Lease", "Contract"]),
         ({"a.md": [TERMS], "old/a.md": [TERMS]}, [TERMS[0], TERMS[0]]),
         ({"1.eml": [("Re: Budget", "One.")], "2.eml": [("Re: Budget", "Two.")]}, ["Re: Budget", "Re: Budget"]),
+        ({"in.mbox": [("Re: Budget", "One.")], "out.mbox": [("Re: Budget", "Two.")]}, ["Re: Budget", "Re: Budget"]),
     ],
 )
 def test_documents_of_one_title_are_told_apart_where_they_differ(
