@@ -17,7 +17,7 @@ from polyqa.models import EMBEDDED_ENCODER
 
 from .checkpoint import EMBEDDED_CHECKPOINT, checkpoint_hash, resolve_checkpoint
 from .settings import Manifest
-from .store import checkpoint_home
+from .store import checkpoint_home, told_name
 
 _FILE = "trusted.json"
 _NAMED = TypeAdapter(dict[str, str])
@@ -69,7 +69,7 @@ def _require_trusted(manifest: Manifest, key: str, index: Path) -> None:
     if expected is not None and _trusted().get(key) != expected:
         raise PolyqaError(
             f"The index at {index} wants the model {key.removeprefix(_ENCODER)!r:.200}, which is not polyqa's own. If "
-            f"you know whose it is, say so with `polyqa index info {index} --trust`."
+            f"you know whose it is, say so with `polyqa index info {told_name(index)} --trust`."
         )
 
 

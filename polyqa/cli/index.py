@@ -179,10 +179,12 @@ def _tell(read: "Corpus | Documents", index: "ColBERTIndex", splitter: "Splitter
 
 def _add(name: str, corpus: Path, split: str | None, overlap: int, split_long: bool) -> None:
     from polyqa.colbert_index import ColBERTIndex, add_passages
+    from polyqa.colbert_index.trust import trusted_checkpoint
 
     index = ColBERTIndex(name)
     before = len(index)
-    source, read = _source(corpus, split, overlap, index.settings.doc_maxlen, index.manifest.checkpoint, split_long)
+    checkpoint = trusted_checkpoint(index.manifest, index.path)
+    source, read = _source(corpus, split, overlap, index.settings.doc_maxlen, checkpoint, split_long)
     index = add_passages(index, source)
     say(read.summary())
     say(f"added {counted(len(index) - before, 'passage')}; {index.name} holds {len(index):,}")

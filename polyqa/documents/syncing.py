@@ -23,6 +23,7 @@ from polyqa.base.text import counted, well_formed
 from polyqa.base.values import MetadataValue, Passage
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.corpus import read_corpus, same_passage
+from polyqa.colbert_index.trust import trusted_checkpoint
 from polyqa.colbert_index.update import change_passages
 
 from .folder import Documents, ReadFile, holds_documents
@@ -79,7 +80,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     Raises
     ------
     PolyqaError
-        If there is no such index or folder, the index is a filtered handle, nothing in the folder can be read, two
+        If there is no such index or folder, the index is a filtered handle, or documents are to be split for a
+        checkpoint that nobody here has named (see `colbert_index.trust`), nothing in the folder can be read, two
         different passages share an id, or passages would go as the folder is another one; then nothing is changed.
     """
     opened = index if isinstance(index, ColBERTIndex) else ColBERTIndex(index)
@@ -88,7 +90,8 @@ def sync_index(index: str | Path | ColBERTIndex, folder: str | Path) -> Synced:
     is_corpus = exists(folder) and (split is not None or not holds_documents(folder))
     splitter, documents = None, None
     if state.split or not is_corpus:
-        splitter = Splitter(state.tokens or opened.settings.doc_maxlen, state.overlap, opened.manifest.checkpoint)
+        checkpoint = trusted_checkpoint(opened.manifest, opened.path)
+        splitter = Splitter(state.tokens or opened.settings.doc_maxlen, state.overlap, checkpoint)
     passages: Iterable[Passage]
     if is_corpus:
         passages = read_corpus(f"{folder}@{split}" if split else folder)

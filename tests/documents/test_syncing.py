@@ -13,6 +13,7 @@ from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, IndexSettings, build_index, check_index
 from polyqa.colbert_index import update as updating
+from polyqa.colbert_index.files import MANIFEST
 from polyqa.documents import Documents, sync_index, syncing
 from polyqa.documents.syncing import remember, remember_corpus
 from polyqa.documents.worker import Worker
@@ -360,3 +361,13 @@ def test_a_corpus_replaces_another_only_if_it_may(tmp_path: Path) -> None:
     with pytest.raises(PolyqaError, match=r"built of .*owls\.jsonl; .* 3 passages of 3"):
         sync_index(index, corpus)
     assert len(ColBERTIndex(index.path)) == 3
+
+
+def test_a_checkpoint_that_nobody_named_is_not_even_fetched(
+    birds: Path, built: ColBERTIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = built.folder / MANIFEST
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "checkpoint": "somebody/colbert"}))
+    monkeypatch.setattr("polyqa.colbert_index.checkpoint._fetched", lambda name: pytest.fail(f"{name} was fetched"))
+    with pytest.raises(PolyqaError, match="'somebody/colbert', which is not polyqa's own"):
+        sync_index(built.path, birds)
