@@ -256,6 +256,7 @@ def _mail(message: EmailMessage, *, archived: bool) -> Document:
         text = re.sub(r"\n-- \n(?s:.*)", "\n", content.replace("\r\n", "\n"))  # a signature
         if archived:
             text = re.sub(r"(?m)^(?:On [^\n]*\n?[^\n]*(?:wrote|writes):[ \t]*\n+)?(?:>.*(?:\n|\Z))+", "\n", text)
+        text = re.sub(r"(?m)^(?:> ?)+", "", text)  # in one line with others the mark would say "more than"
         text, *patch = re.split(r"(?m)^(?=diff --git |Index: |--- a/)", text, maxsplit=1)
         blocks = [replace(block, line=None, page=None) for block in cleaning.plain_blocks(text)]
         blocks += cleaning.cleaned([Block(part, "code") for part in patch])

@@ -235,3 +235,12 @@ def test_a_mail_whose_plain_text_is_empty_has_that_of_its_page(tmp_path: Path) -
     (tmp_path / "a.eml").write_bytes(message.as_bytes())
     (document,) = convert(tmp_path / "a.eml")
     assert [block.text for block in document.blocks] == ["It is 40 euros."]
+
+
+def test_what_a_mail_quotes_has_no_signs_of_more_than(tmp_path: Path) -> None:
+    (tmp_path / "a.eml").write_text(
+        "Subject: Hi\n\nYes.\n\nOn Monday Ann wrote:\n> It costs\n> > 40 euros.\n>\n> Is it dear?\n"
+    )
+    (document,) = convert(tmp_path / "a.eml")
+    texts = [block.text for block in document.blocks]
+    assert texts == ["Yes.", "On Monday Ann wrote: It costs 40 euros.", "Is it dear?"]
