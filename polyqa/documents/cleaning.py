@@ -88,7 +88,7 @@ _LONGEST_HEADING = 180  # characters
 _LARGER = 1.05  # than the body's type is what is set larger than it
 FIELDS = re.compile(r"(?:[*_]{0,3}\w[\w /()-]{0,30}(?::[*_]{0,3}|[*_]{0,3}:) +\S.*(?:\n|\Z)){2,}")
 """Lines that each give a name and a value, as those of Notion's pages."""
-_AROUND_HEADING = re.compile(r"^[ #*_]+|(?:[ *_]|(?<!\b[A-Z])#)+$")  # links and signs of bold type, but not of "C#"
+_SHARP = re.compile(r"\b[A-Z]#[ *_]*$")  # of "C#"; else it is what links to a heading
 _PAGE_END = re.compile(r"(?m)(\[Page \d+\][ \t]*)\n")  # of an RFC
 
 
@@ -136,7 +136,8 @@ def cleaned(blocks: Sequence[Block]) -> list[Block]:
         else:
             text = inline(_HYPHEN.sub("", block.text))
             if block.kind == "heading":
-                text = _AROUND_HEADING.sub("", _LEADERS.sub("", text))
+                text = _LEADERS.sub("", text)
+                text = text.strip(" #*_") + "#" * (_SHARP.search(text) is not None)
             elif _LEADERS.search(text) and len(_LEADERS.sub("", text)) < 200:
                 continue
         if not re.search(r"\w", text):
