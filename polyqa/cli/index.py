@@ -131,7 +131,7 @@ def _name_of(corpus: Path) -> str:
     """Return the name that an index gets of its corpus: that of the file, in the letters that a name may have."""
     from polyqa.base.rows import format_of
 
-    name = corpus.resolve().name
+    name = Path(os.path.normpath(corpus.absolute())).name  # not what a link leads to, which changes
     file, _, split = name.partition("@")
     stem = file.removesuffix(".gz").removesuffix(".GZ")
     suffix = "" if corpus.is_dir() else format_of(Path(file))

@@ -351,6 +351,8 @@ def test_two_versions_of_a_folder_get_indexes_of_their_own(tmp_path: Path) -> No
     for folder in (tmp_path / "docs-1.0", tmp_path / "docs-1.1"):
         folder.mkdir()
         assert _name_of(folder) == folder.name
+    (link := tmp_path / "docs").symlink_to(tmp_path / "docs-1.1")
+    assert _name_of(link) == "docs"
 
 
 def test_show_tells_how_two_programs_differ_as_json(printed: Printed) -> None:
