@@ -199,7 +199,7 @@ class Documents:
             return f"has a format that is not read: save it as {SAVE_AS[suffix]}"
         if suffix not in FORMATS and format_of(path) not in SUFFIXES:
             if path == self.path:
-                return f"has no format that is read: {', '.join(sorted({*FORMATS.values()}))}"
+                return f"has no format that is read: {', '.join(sorted({*FORMATS.values(), 'Arrow', 'Parquet'}))}"
             if not path.is_dir():
                 self._others[suffix or path.name] += 1
             return "other" if not path.is_dir() else "is a link to a folder"

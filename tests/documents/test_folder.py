@@ -469,7 +469,7 @@ def test_one_file(folder: Path) -> None:
         with pytest.raises(PolyqaError, match="neither a folder nor a file"):
             Documents(folder / missing)
     assert not holds_documents(folder / ("n" * 300))
-    with pytest.raises(PolyqaError, match=r"picture.png has no format that is read: CSV, "):
+    with pytest.raises(PolyqaError, match=r"picture.png has no format that is read: Arrow, CSV, "):
         list(Documents(folder / "picture.png"))
     assert all(holds_documents(folder / name) for name in ("minutes.doc", "picture.png"))
     assert not holds_documents(folder / "m.jsonl@dev")
