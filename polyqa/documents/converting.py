@@ -197,7 +197,8 @@ def _text_document(text: str, suffix: str) -> Document:
             blocks += [replace(part, text=_EMPHASIS.sub(r"\1", part.text)) for part in _web_page(block.text).blocks]
         else:
             blocks += cleaning.cleaned([block])
-    return Document(cleaning.inline(_literal(str(metadata.pop("title", "")))), blocks, metadata)
+    title = next((str(metadata.pop(name)) for name in [*metadata] if name.lower() == "title"), "")
+    return Document(cleaning.inline(_literal(title)), blocks, metadata)
 
 
 def _table(path: Path, rows: Sequence[Sequence[str]], first: int | None) -> Document:

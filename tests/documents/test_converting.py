@@ -244,3 +244,9 @@ def test_what_a_mail_quotes_has_no_signs_of_more_than(tmp_path: Path) -> None:
     (document,) = convert(tmp_path / "a.eml")
     texts = [block.text for block in document.blocks]
     assert texts == ["Yes.", "On Monday Ann wrote: It costs 40 euros.", "Is it dear?"]
+
+
+def test_a_title_in_front_matter_may_have_a_capital(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("---\nTitle: Falcon\nTeam: North\n---\nIt flies.")
+    (document,) = convert(tmp_path / "a.md")
+    assert (document.title, document.metadata) == ("Falcon", {"Team": "North"})
