@@ -263,8 +263,10 @@ def around(sentence: Sentence, position: int, most: int = 240) -> str:
     return f"{'…' * cut_before}{' '.join(' '.join(words).split())}{'…' * cut_after}"
 
 
-def with_title(question: str, title: str) -> str:
+def with_title(question: str, title: str, titles: Collection[str] = ()) -> str:
     """Return a question with what the title of a passage adds to it.
+
+    Of a section it is the heading, or the first part above it, that none of some other ``titles`` has.
 
     >>> with_title("Who directed Hairspray?", "Hairspray (1988 film)")
     'Who directed Hairspray (1988 film)?'
@@ -272,9 +274,14 @@ def with_title(question: str, title: str) -> str:
     ('Who directed it (Hairspray)?', 'Who directed Hairspray?')
     >>> with_title("What is it?", "Contract (Acme) › Fees"), with_title("What is it?", "Contract, part 2 › Fees (old)")
     ('What is it (Acme)?', 'What is it (Contract, part 2 › Fees (old))?')
+    >>> with_title("What does it cost?", "Prices › Forest Cabin", ["Prices › Lake Cabin"])
+    'What does it cost (Forest Cabin)?'
     """
     question_words = set(content_words(question))
     apart = _document_apart(title)[1]
+    elsewhere = {part for other in titles if other != title for part in other.split(SECTION)}
+    if elsewhere:
+        title = next((part for part in reversed(title.split(SECTION)) if part not in elsewhere), title)
     name, qualifier = split_title(title, commas=True)
     addition = apart or (qualifier if set(content_words(name)) <= question_words else title)
     return question if set(content_words(addition)) <= question_words else f"{question.rstrip('?')} ({addition})?"

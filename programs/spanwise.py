@@ -234,12 +234,12 @@ class Spanwise(RetrievingProgram):
             for reading, marks in zip(worded, marked, strict=True)
             if any(agree(span.text, [by_number[reading.pid].answer]) for span in marks.spans)
         }
-        used_wordings = {normalize_answer(question)}
+        used_wordings, titles = {normalize_answer(question)}, [finding.passage.title for finding in findings]
         readings = []
         for number, finding in by_number.items():
             wording = wordings.get(number, question)
             if normalize_answer(wording) in used_wordings:
-                wording = with_title(question, finding.passage.title)
+                wording = with_title(question, finding.passage.title, titles)
             used_wordings.add(normalize_answer(wording))
             readings.append(Interpretation(question=wording, answer=finding.answer, pid=finding.passage.pid))
         return readings

@@ -114,7 +114,10 @@ def _by_heading(passages: Sequence[Passage]) -> dict[str, Named]:
     """Return sections as what their headings name, beside documents without sections."""
     headings = {passage.pid: passage.title.rpartition(SECTION)[2] for passage in passages}
     bases = base_names([_renamed(passage, headings[passage.pid]) for passage in passages])
-    about = {passage.pid: Named(headings[passage.pid], bases[passage.pid]) for passage in passages}
+    about = {}
+    for passage in passages:
+        heading, base = headings[passage.pid], bases[passage.pid]
+        about[passage.pid] = Named(_as_written(heading, passage.text) if base.startswith(THE) else heading, base)
     # "Step 2" is no name, if its text does not have it: nobody means one of several steps by "the step".
     steps = {p.pid for p in passages if _COUNTED_HEADING.search(p.title) and headings[p.pid] not in p.text}
     return {pid: one for pid, one in about.items() if pid not in steps}
@@ -136,12 +139,20 @@ def _by_kind(passages: Sequence[Passage]) -> dict[str, Named]:
         words = heading.split()
         if not section or not 2 <= len(words) <= _LONGEST_KIND or words[-2].lower() in FUNCTION:
             continue
-        small = set(re.findall(r"\b[a-z]\w+", passage.text))
         noun = words[-1].lower()
-        if noun in small - FUNCTION and not _PLURAL.search(noun):
-            written = [word.lower() if word.lower() in small else word for word in words[1:]]
-            about[passage.pid] = Named(" ".join([words[0], *written]), f"{THE}{noun}", place)
+        if noun in set(re.findall(r"\b[a-z]\w+", passage.text)) - FUNCTION and not _PLURAL.search(noun):
+            about[passage.pid] = Named(_as_written(heading, passage.text), f"{THE}{noun}", place)
     return about
+
+
+def _as_written(heading: str, text: str) -> str:
+    """Return a heading with small letters in the words that its text has so; it begins as it did.
+
+    >>> _as_written("Long-Term Plan of Oslo", "A long-term plan was made in Oslo.")
+    'Long-term plan of Oslo'
+    """
+    words = [word.lower() if re.search(rf"\b{re.escape(word.lower())}\b", text) else word for word in heading.split()]
+    return heading[:1] + " ".join(words)[1:]
 
 
 def _renamed(passage: Passage, title: str) -> Passage:
@@ -306,7 +317,7 @@ def without_qualifier(question: str, title: str, base: str) -> str | None:
     name, qualifier = split_title(title, commas=True)
     text = question
     if base.startswith(THE) and name:
-        mention = rf"\b([Tt]he )?(?:{re.escape(name)}|{re.escape(_small(name))})\b"
+        mention = rf"\b([Tt]he )?(?i:{re.escape(name)})\b"
         text, replaced = re.subn(mention, lambda found: base if found[1] else spoken(base), text, count=1)
         return text if replaced else None
     if name and name not in text and _small(name) in text:
@@ -335,10 +346,13 @@ def with_title(question: str, title: str, base: str) -> str | None:
     'Who runs the Orion cluster?'
     >>> with_title("How long is annual leave?", "Advanced annual leave", "the annual leave")
     'How long is advanced annual leave?'
+    >>> with_title("Who leads the pantheon?", "The Greek pantheon", "the pantheon")
+    'Who leads the Greek pantheon?'
     """
     if base.startswith(THE):  # the article stays as it is
         pattern = rf"\b({THE}){'' if spoken(base) == base else '?'}{re.escape(base.removeprefix(THE))}(?!\w)"
-        changed, replaced = re.subn(pattern, lambda found: f"{found[1] or ''}{_small(title)}", question, count=1)
+        name = _small(title).removeprefix(THE)
+        changed, replaced = re.subn(pattern, lambda found: f"{found[1] or ''}{name}", question, count=1)
         return changed if replaced else None
     following = title.removeprefix(base).split()
     full_title = f"{THE}{title}" if title.startswith(f"{base} ") and following[0][:1].islower() else title

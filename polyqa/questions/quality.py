@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from polyqa.base.values import Passage
-from polyqa.metrics.text import content_words, names_and_numbers, stems
+from polyqa.metrics.text import SECTION, content_words, names_and_numbers, stems
 
 WORD = re.compile(r"[^\W\d_][\w'’.-]*")
 WHEN = re.compile(r"^(?:When|(?:In|On|At) (?:what|which) (?:year|date|day|month|century|decade)|What (?:year|date))\b")
@@ -142,13 +142,17 @@ def _names(candidate: Asked) -> str:
 def _about_something(candidate: Asked) -> str:
     """Whether a question has a name, a figure or a word of the title, which *When was the station opened?* has not.
 
-    A day or a month is no name: *What happens on Friday?*
+    A day or a month is no name: *What happens on Friday?* Of a section's title it is a word of the heading, or two:
+    *What does the creature eat?* could be asked of all sections of *Creatures*.
     """
     names = _CALENDAR.sub("", candidate.body)
-    title_stems = stems(" ".join(content_words(candidate.passage.title)))
-    if names_and_numbers(names) or re.search(r"\d", names) or title_stems & stems(candidate.body):
+    if names_and_numbers(names) or re.search(r"\d", names):
         return ""
-    return _UNCLEAR
+    title, asked = candidate.passage.title, stems(candidate.body)
+    heading_stems, title_stems = (
+        stems(" ".join(content_words(text))) & asked for text in (title.rpartition(SECTION)[2], title)
+    )
+    return "" if heading_stems or len(title_stems) > 1 else _UNCLEAR
 
 
 def _times(candidate: Asked) -> str:

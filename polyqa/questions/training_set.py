@@ -289,7 +289,7 @@ class _Builder:
         """Return the first question about each thing, and of those that read the same the first."""
         by_text = {normalize_answer(reading.question): reading for reading in reversed(readings)}
         by_title = {self._passage(reading).title: reading for reading in by_text.values()}
-        return [reading for reading in readings if reading in by_title.values()]
+        return [reading for reading in dict.fromkeys(readings) if reading in by_title.values()]
 
     def group_by_words(self, readings: Sequence[Reading]) -> list[Reading]:
         """Make ambiguous questions of those asked in the same words of passages of one name; return what is left."""
@@ -298,7 +298,11 @@ class _Builder:
             groups.setdefault((normalize_answer(one.question), self._about[one.pid or ""].family), []).append(one)
         remaining = []
         for (_, (base, _)), group in groups.items():
-            explicit = [replace(one, question=with_document(one.question, self._passage(one).title)) for one in group]
+            titles = [self._passage(one).title for one in group]
+            explicit = [
+                replace(one, question=with_document(one.question, title, titles))
+                for one, title in zip(group, titles, strict=True)
+            ]
             about = self._of_distinct_titles(explicit)
             if self._add_ambiguous(group[0].question, about, "subject", base):
                 self._drop(_ASKED, *(one for one in explicit if one not in about))

@@ -149,6 +149,21 @@ def test_sections_are_about_what_their_headings_name_or_about_their_documents() 
         assert without_qualifier(full, one.title, one.base) == short
 
 
+def test_a_description_is_written_as_its_text_has_it() -> None:
+    texts = {
+        "Items › Boots of Speed": "The boots give you speed for an hour.",
+        "Items › Boots of Elvenkind": "The boots of Elvenkind make no sound.",
+    }
+    about = named([Passage(pid=title, title=title, text=text) for title, text in texts.items()])
+    one = about["Items › Boots of Speed"]
+    short, full = "How long do the boots work?", "How long do the boots of speed work?"
+    assert with_title(short, one.title, one.base) == full
+    assert [without_qualifier(text, one.title, one.base) for text in (full, full.title())] == [
+        short,
+        "How Long Do the boots Work?",
+    ]
+
+
 @pytest.mark.parametrize(
     ("question", "title", "base", "short"),
     [

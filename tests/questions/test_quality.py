@@ -28,6 +28,7 @@ HIRE = Passage(
     title="Hire of bicycles",
     text="The firm that rents bicycles is Velo. The fee is due on the third working day.",
 )
+COW = Passage(pid="11", title="Farm animals › Cow", text="It weighs 700 kilograms and eats grass.")
 MEETING = Passage(pid="10", title="Meetings", text="We travel on Sunday, and home on Friday.")
 BO = Passage(
     pid="4",
@@ -55,6 +56,9 @@ MAX = Passage(pid="8", title="Max Moe", text="Max Moe wrote The Long Tide in 196
         ("What happens if I hire no bicycle?", "Velo", HIRE, ""),
         ("What happens on Friday?", "home", MEETING, "does not say clearly whom or what it is about"),
         ("What happens at meetings on Friday?", "home", MEETING, ""),
+        ("What does the animal eat?", "grass", COW, "does not say clearly whom or what it is about"),
+        ("What does the animal on the farm eat?", "grass", COW, ""),
+        ("What does the cow eat?", "grass", COW, ""),
         ("How many seats does 21rooms have?", "90", GAME, ""),
         ("In what year is the fee for the hire due?", "on the third working day", HIRE, "asks for a time"),
         ("Was Ada Lind a singer?", "singer", ADA, "does not begin as a question does"),

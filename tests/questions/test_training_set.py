@@ -100,6 +100,23 @@ def test_what_is_asked_in_the_same_words_of_documents_of_one_title_is_ambiguous(
     assert train(generated, untold).questions == ()
 
 
+def test_sections_are_told_apart_by_their_headings_and_no_reading_comes_twice(train: Train) -> None:
+    corpus = [
+        Passage(pid=kind, title=f"Prices › {place} › Canoe, {kind}", text=f"The {kind} canoe costs {price} a day.")
+        for place, kind, price in (("Lake", "small", "40 euros"), ("River", "large", "60 euros"))
+    ]
+    asked = GeneratedQuestion(
+        question="What does the canoe cost?",
+        answers=("40 euros", "60 euros", "40 euros"),
+        pids=("small", "large", "small"),
+    )
+    (question,) = train([asked], corpus).questions
+    assert [(one.question, one.short_answers) for one in question.readings] == [
+        ("What does the canoe cost (small)?", ("40 euros",)),
+        ("What does the canoe cost (large)?", ("60 euros",)),
+    ]
+
+
 def test_passages_without_titles_are_no_namesakes(reader: Reader) -> None:
     """All their questions would be compared with each other, which nobody has the memory for."""
     untitled = [passage.model_copy(update={"title": ""}) for passage in CORPUS]
