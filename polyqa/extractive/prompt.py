@@ -222,7 +222,7 @@ def _passage(number: int, blob: str) -> PromptPassage:
 
 
 def _split(number: int, body: str) -> PromptPassage:
-    head, bar, text = body.partition(" | ")
+    head, bar, text = f" {body}".partition(" | ")  # without a title the bar may come first
     if not bar or "\n" in head:  # a passage is one line: in a text of several the bar is of a table
         return PromptPassage(number, "", " ".join(body.split()))
     return PromptPassage(number, " ".join(head.split()), " ".join(text.split()))

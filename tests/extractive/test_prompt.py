@@ -258,6 +258,7 @@ def test_a_demo_whose_reply_cannot_be_read_has_no_outputs() -> None:
         ("[1] «A | b | c»\n[2] «D | e»", [(1, "A", "b | c"), (2, "D", "e")]),
         ("[3] «A | b»\n[7] «C | d»", [(3, "A", "b"), (7, "C", "d")]),
         ("Titanic | It sank.", [(1, "Titanic", "It sank.")]),
+        ("[1] « | It sank. | 1912»", [(1, "", "It sank. | 1912")]),  # a line of replies about a passage without a title
         ("It sank.", [(1, "", "It sank.")]),
         ("It sank in 1912.\n\n| ship | built |\n|---|---|", [(1, "", "It sank in 1912. | ship | built | |---|---|")]),
     ],
