@@ -14,7 +14,7 @@ import dspy
 from polyqa.base.values import Passage
 from polyqa.lm.probabilities import probability_of_first
 from polyqa.metrics.agreement import agree
-from polyqa.metrics.text import sentence_at, stems
+from polyqa.metrics.text import UNSPACED, sentence_at, stems
 from polyqa.signatures import ReadPassage
 
 from .findings import Finding
@@ -31,6 +31,9 @@ first ::= [^n\n] | "n" ([^o\n] | "o" ([^n\n] | "n" [^e\n]))
 rest ::= [^\n]{0,120}
 line ::= [^\n]{1,120}
 """
+# In Chinese, Japanese, Thai and the like no space stands between words.
+_BEGIN = rf"(?:(?<!\w)|(?<={UNSPACED})|(?={UNSPACED}))"
+_END = rf"(?:(?!\w)|(?={UNSPACED})|(?<={UNSPACED}))"
 READING: Mapping[str, Any] = {
     "demos": [],
     "config": {"metadata": {"lora": "read-passage", "grammar": _GRAMMAR}},
@@ -61,7 +64,7 @@ def answers_in(passage: Passage, reply: str, question: str) -> list[tuple[int, s
     answers, asked_stems = [], stems(question)
     for line in dict.fromkeys(line.strip() for line in reply.splitlines()):
         words = r"\s+".join(map(re.escape, line.split()))
-        places = list(re.finditer(rf"(?<!\w){words}(?!\w)", passage.text)) if words and line != NONE else []
+        places = list(re.finditer(f"{_BEGIN}{words}{_END}", passage.text)) if words and line != NONE else []
         if places:
             best = max(places, key=lambda at: len(asked_stems & stems(sentence_at(passage.text, at.start()).text)))
             answers.append((best.start(), best.group()))

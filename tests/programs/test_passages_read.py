@@ -32,6 +32,12 @@ def test_answers_are_those_that_stand_in_the_passage(reply: str, found: list[str
     assert all(SHIP.text[start:].startswith(answer) for start, answer in answers)
 
 
+def test_where_no_space_stands_between_words_an_answer_may_stand_beside_any() -> None:
+    passage = Passage(pid="1", text="泰坦尼克号于1912年沉没，导演是Cameron。")
+    answers = answers_in(passage, "1912年\nCameron\n191", "泰坦尼克号何时沉没？")
+    assert [answer for _, answer in answers] == ["1912年", "Cameron"]
+
+
 def test_of_several_places_it_is_the_one_that_the_question_is_about() -> None:
     passage = Passage(pid="1", text="It was planned in 1997. The film came out in 1997. A book followed in 1997.")
     ((start, _),) = answers_in(passage, "1997", "When did the film come out?")
