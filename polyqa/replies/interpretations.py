@@ -7,7 +7,7 @@ from typing import Any
 
 from polyqa.base.values import Interpretation
 
-from .lists import asks_at_once
+from .lists import MARKS, UNSPACED, asks_at_once
 from .nothing import is_null, looks_like_refusal
 from .text import (
     is_item,
@@ -42,7 +42,8 @@ _TAG = re.compile(
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\s[-–—]\s")
 _LEAST_WORDS = 18  # of a copied passage; of 28,072 questions of ASQA and AmbigNQ 4 look so, of 24,401 answers 15
 _NAME = r"[A-ZÀ-Þ\d(\"“]\S*"
-_HEADING = re.compile(rf"(?!In |On |At |For |By )(?:{_NAME}\s+)*{_NAME}")  # so looks 1 of those questions
+# So looks 1 of those questions. Of scripts without spaces and capitals nothing tells a heading.
+_HEADING = re.compile(rf"(?!In |On |At |For |By )(?!.*{UNSPACED})(?:{_NAME}\s+)*{_NAME}")
 _GLUED = re.compile(r"\S{25}")  # so a model ends a line to which a grammar gives no more words
 
 
@@ -146,7 +147,7 @@ def _rows(text: str) -> list[Interpretation]:
     rows: list[tuple[str, str]] = []
     for line in text.splitlines():
         question, *answers = _BAR.split(_IN_A_COLUMN.sub("", line))
-        asks = bool(answers) and answers[0].endswith("?") and not question.endswith("?")
+        asks = bool(answers) and answers[0].endswith(MARKS) and not question.endswith(MARKS)
         if len(answers) > 1 or line.lstrip().startswith("|") or asks:
             raise ValueError(f"which part of {line!r:.80} is the answer?")
         if answers:

@@ -14,9 +14,10 @@ _ASKS = re.compile(
     re.I,
 )
 _TAG = re.compile(r"\A[\s\-*•]*(?:DQ|question)\s*\d*[*_]*:[*_]*\s*", re.I)
-_MARKS = ("?", "？", "؟")
+MARKS = ("?", "？", "؟")
 # Scripts that put no space between words: a character is one.
-_WORDS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]|\w+")
+UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
+_WORDS = re.compile(rf"{UNSPACED}|\w+")
 _MOST_WORDS = 30  # in a short answer; of 24,401 of ASQA and AmbigNQ 15 are longer
 
 
@@ -53,7 +54,7 @@ def parse_answers(value: Any) -> list[str]:
 
 def asks(text: str) -> bool:
     """Return whether a text has a question mark or begins as questions do."""
-    return "?" in text or asks_at_once(text)
+    return any(mark in text for mark in MARKS) or asks_at_once(text)
 
 
 def asks_at_once(text: str) -> bool:
@@ -81,7 +82,9 @@ def _questions_in(text: str) -> Any:
     items = parse_lines("\n".join(line for line in text.splitlines() if not line.rstrip(" *_").endswith(":")))
     if not any(map(is_item, text.splitlines())):  # a question may lack its mark; a sentence asks nothing
         items = [
-            item for item in items if item.endswith(_MARKS) or (asks(item) and item[-1] not in ".!") or _TAG.match(item)
+            item
+            for item in items
+            if item.endswith(MARKS) or (asks(item) and item[-1] not in ".!。！") or _TAG.match(item)
         ]
     if not items:
         raise ValueError(f"not a question: {shown(text)}")

@@ -128,6 +128,14 @@ def test_readings_told_again_and_copied_passages_are_left_out() -> None:
     assert reply.interpretations == [won]
 
 
+@pytest.mark.parametrize("question", ["1998年世界杯冠军是谁？", "NBA历史得分王是谁?"])
+def test_a_question_without_spaces_is_no_heading(question: str) -> None:
+    reading = Interpretation(question=question, answer="法国", pid="1")
+    reply = dspy.Prediction(interpretations=[reading])
+    clean_reply(ExtractInterpretations, {}, reply, "")
+    assert reply.interpretations == [reading]
+
+
 class AnswerFromPassage(dspy.Signature):
     """Answer from the passage, or say none."""
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from lenient_kinds import KINDS
 
 from polyqa.base.values import AmbiguityType, Grade, Interpretation, Support
+from polyqa.lm.adapter import LeanAdapter
 from polyqa.replies import (
     is_null,
     parse_ambiguity_types,
@@ -25,7 +26,7 @@ from polyqa.replies import (
     parse_yes_no,
 )
 from polyqa.replies.text import parse_lines
-from polyqa.signatures import ExtractInterpretations
+from polyqa.signatures import ExtractInterpretations, InferPseudoInterpretations
 
 WON = ["Who won in 1998?", "Who won in 2002?"]
 HOSTS = [
@@ -273,6 +274,18 @@ def flat(table: list[tuple[str, Any, list[Any]]]) -> list[Any]:
 )
 def test_questions_without_spaces_are_questions(reply: str) -> None:
     assert parse_questions(reply) == ["谁赢了1998年世界杯？", "谁赢了2002年世界杯？"]
+
+
+@pytest.mark.parametrize("question", ["谁赢了1998年世界杯？", "من فاز بكأس العالم؟"])
+def test_questions_with_marks_of_other_scripts_are_questions_in_json(question: str) -> None:
+    reply = json.dumps({"pseudo_interpretations": [question]})
+    assert LeanAdapter().parse(InferPseudoInterpretations, reply) == {"pseudo_interpretations": [question]}
+
+
+def test_a_row_with_its_question_last_is_refused_in_any_script() -> None:
+    for row in ("France | Who won in 1998?", "法国 | 谁赢了1998年世界杯？"):
+        with pytest.raises(ValueError, match="is the answer"):
+            parse_interpretations(row)
 
 
 @pytest.mark.parametrize("through_dspy", [False, True], ids=["alone", "dspy"])
