@@ -18,7 +18,9 @@ _END_OF_TURN = re.compile(
 )
 _LENTICULAR = re.compile(r"【(\d{1,3})(?:[:†][^【】\n]{0,60})?】")  # so OpenAI's models cite
 _FENCE = re.compile(r"\A```[\w-]*[ \t]*\n?(.*?)\n?[ \t]*```\Z", re.S)
-_BULLET = re.compile(r"\A\s*(?:[-*•–]\s+)?[*_]{0,2}(?:\(?\d{1,2}\s*[.):](?!\d)|\[\d{1,3}\])[*_]{0,2}\s*|\A\s*[-*•–]\s+")
+_BULLET = re.compile(
+    r"\A\s*(?:[-*•–]\s+)?[*_]{0,2}(?:\(?\d{1,2}\s*[.):、\uff0e](?!\d)|\[\d{1,3}\])[*_]{0,2}\s*|\A\s*[-*•–]\s+"
+)
 # The number of a passage is a source, and stays.
 _LEAD = re.compile(
     r"(?<![^\s\"“])(?:According to the passage, |"

@@ -270,7 +270,11 @@ def flat(table: list[tuple[str, Any, list[Any]]]) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "reply", ["1. 谁赢了1998年世界杯？\n2. 谁赢了2002年世界杯？", "谁赢了1998年世界杯？\n谁赢了2002年世界杯？"]
+    "reply",
+    [
+        f"{one}谁赢了1998年世界杯？\n{other}谁赢了2002年世界杯？"
+        for one, other in (("1. ", "2. "), ("1、", "2、"), ("", ""))
+    ],
 )
 def test_questions_without_spaces_are_questions(reply: str) -> None:
     assert parse_questions(reply) == ["谁赢了1998年世界杯？", "谁赢了2002年世界杯？"]
