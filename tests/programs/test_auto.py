@@ -50,8 +50,9 @@ def test_the_short_way_tells_the_located_answer_from_its_passage(parts: Parts) -
     assert result.coverage is Coverage.USEFUL
 
 
-def test_an_answer_that_is_not_there_takes_the_long_way(parts: Parts) -> None:
-    result, _ = ask(parts, Script(kind="N/A", settled="Yes", short_answer="null"))
+@pytest.mark.parametrize("nothing", ["null", "I'm sorry, but I cannot find the answer."])
+def test_an_answer_that_is_not_there_takes_the_long_way(parts: Parts, nothing: str) -> None:
+    result, _ = ask(parts, Script(kind="N/A", settled="Yes", short_answer=nothing))
     assert [one.answer for one in result.interpretations] == ["23 April 1997", "April 1953"]
 
 
