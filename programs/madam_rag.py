@@ -127,6 +127,7 @@ class MadamRAG(RetrievingProgram):
         numbered = [(str(number), agent) for number, agent in enumerate(agents, 1) if agent.answer]
         readings = [Interpretation(question=question, answer=agent.answer, pid=number) for number, agent in numbered]
         explanations = dict.fromkeys(agent.explanation for _, agent in numbered)
-        collected = {"interpretations": readings, "answer": " ".join(explanations)}
+        answer = " ".join(explanations) or "No document answers the question."
+        collected = {"interpretations": readings, "answer": answer}
         fallback = Fallback(collected, "the answers of all documents are told", len(readings))
         return (yield from ask(self.aggregate, fallback=fallback, replies=lines, question=question))

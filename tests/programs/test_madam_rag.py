@@ -104,6 +104,14 @@ def test_replies_that_cannot_be_read_leave_what_the_agents_said(encoder: Encoder
     assert "the answers of all documents are told" in str(result.faults[0])
 
 
+def test_where_no_document_answers_an_aggregator_that_fails_leaves_that(encoder: Encoder) -> None:
+    def reply(prompt: Prompt) -> Mapping[str, object]:
+        return dict.fromkeys(prompt.output_fields, "?!" if "replies" in prompt.inputs else "null")
+
+    result = asked(ScriptedEngine(reply), encoder)
+    assert (result.interpretations, result.answer) == ([], "No document answers the question.")
+
+
 def test_an_agent_whose_second_reply_cannot_be_had_keeps_its_answer(encoder: Encoder) -> None:
     good = agents(0)
 
