@@ -85,7 +85,9 @@ class VERDICT(Program):
     def steps(self, question: str) -> Steps[dspy.Prediction]:
         """Answer a question."""
         relaxed = (yield from ask(self.relax, question=question)).relaxed_query
-        universe = yield from work(self.retrieve, relaxed or question)
+        # A language model that relaxes to nothing, or will not, leaves the question to search with.
+        query = question if is_null(relaxed) or looks_like_refusal(relaxed) else relaxed
+        universe = yield from work(self.retrieve, query)
         replies = yield from ask_all(
             [(self.interpret, {"question": question, "passage": passage.render()}) for passage in universe]
         )

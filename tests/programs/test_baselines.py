@@ -155,10 +155,13 @@ def test_only_incorrect_passages_are_discarded_and_others_found(make: Any) -> No
     assert len(engine.seen) == 5 + 1 + 2
 
 
-def test_ambiguous_grades_keep_both_and_the_question_is_searched_with_where_no_query_is_written(make: Any) -> None:
+@pytest.mark.parametrize("query", [" ", "null", "I'm sorry, but I cannot rewrite the question."])
+def test_ambiguous_grades_keep_both_and_the_question_is_searched_with_where_no_query_is_written(
+    query: str, make: Any
+) -> None:
     program = make("crag", preset="paper")
     first = program.retrieve(QUESTION)
-    result = ask(program, graded(program, *["Ambiguous"] * 2, *["Incorrect"] * 3, query=" "))
+    result = ask(program, graded(program, *["Ambiguous"] * 2, *["Incorrect"] * 3, query=query))
     assert result.action is Grade.AMBIGUOUS
     assert result.search_query == QUESTION
     assert pids(result.passages) & pids(first)

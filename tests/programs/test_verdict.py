@@ -46,6 +46,17 @@ def test_the_universe_is_retrieved_with_the_relaxed_query(parts: Parts, encoder:
     assert {prompt.inputs["question"] for prompt in engine.asked("interpretation")} == {QUESTION}
 
 
+def test_a_refusal_to_relax_is_no_query(parts: Parts, encoder: Encoder) -> None:
+    def shown(relaxed: str) -> set[str]:
+        engine = ScriptedEngine(
+            lambda prompt: {"relaxed_query": relaxed} if "relaxed_query" in prompt.output_fields else interpret(prompt)
+        )
+        ask(VERDICT(*parts, encoder=encoder, universe=3), engine)
+        return {prompt.inputs["passage"] for prompt in engine.asked("interpretation")}
+
+    assert shown("I'm sorry, but I cannot rewrite the question.") == shown(QUESTION)
+
+
 def test_equal_readings_are_one_and_name_all_passages_that_support_them(parts: Parts, encoder: Encoder) -> None:
     engine = ScriptedEngine(interpret)
     result = ask(VERDICT(*parts, encoder=encoder), engine)
