@@ -9,7 +9,7 @@ import dspy
 from polyqa.base.values import Interpretation, Passage, Support
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.metrics.text import several
-from polyqa.replies import is_null
+from polyqa.replies import clean_readings, is_null
 from polyqa.signatures import AnswerClosedBook, CritiqueSegment, DecideRetrieval, DraftSegment
 
 from .base import CallLimits, RetrievalSettings, RetrievingProgram
@@ -124,7 +124,7 @@ class SelfRAG(RetrievingProgram):
         in_order = [by_pid.get(passage.pid) for passage in passages]
         return dspy.Prediction(
             answer=answer,
-            interpretations=list(dict.fromkeys(reading for one in chosen for reading in one.readings)),
+            interpretations=clean_readings(reading for one in chosen for reading in one.readings),
             passages=passages,
             retrieved=retrieved,
             scores=[one and one.score for one in in_order],

@@ -291,6 +291,22 @@ def test_a_segment_that_says_nothing_new_is_dropped(make: Any, first: str, other
     assert [one.answer for one in result.interpretations] == [first, others][:kept]
 
 
+def test_a_reading_that_two_segments_tell_is_one_reading(make: Any) -> None:
+    program = make("self-rag")
+    best = program.retrieve(QUESTION)[0]
+
+    def draft(prompt: Prompt) -> Fields:
+        years = ["1912"] if title(prompt) == best.title else ["1912", "1997"]
+        readings = [{"question": f"When did it come out, in {year}?", "answer": year} for year in years]
+        return {"relevant": "yes", "readings": readings, "segment": f"In 1912, {title(prompt)}."}
+
+    judged = {"support": "Fully", "usefulness": "5/5"}
+    result = ask(program, replying(relevant=draft, support=judged))
+    assert len(result.kept) == 2
+    assert [one.answer for one in result.interpretations] == ["1912", "1997"]
+    assert [one.pid for one in result.interpretations] == result.kept
+
+
 # --- demos ---------------------------------------------------------------------------------------
 
 
