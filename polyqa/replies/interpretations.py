@@ -44,7 +44,7 @@ _LEAST_WORDS = 18  # of a copied passage; of 28,072 questions of ASQA and AmbigN
 _NAME = r"[A-ZÀ-Þ\d(\"“]\S*"
 # So looks 1 of those questions. Of scripts without spaces and capitals nothing tells a heading.
 _HEADING = re.compile(rf"(?!In |On |At |For |By )(?!.*{UNSPACED})(?:{_NAME}\s+)*{_NAME}")
-_GLUED = re.compile(r"\S{25}")  # so a model ends a line to which a grammar gives no more words
+_GLUED = re.compile(r"\S{25}\Z")  # so a model ends a line to which a grammar gives no more words
 
 
 def parse_interpretations(value: Any) -> list[Interpretation]:

@@ -128,8 +128,15 @@ def test_readings_told_again_and_copied_passages_are_left_out() -> None:
     assert reply.interpretations == [won]
 
 
-@pytest.mark.parametrize("question", ["1998年世界杯冠军是谁？", "NBA历史得分王是谁?"])
-def test_a_question_without_spaces_is_no_heading(question: str) -> None:
+@pytest.mark.parametrize(
+    "question",
+    [
+        "1998年世界杯冠军是谁？",
+        "NBA历史得分王是谁?",
+        "Ab wann muss man für ein neues Auto in Deutschland eine Kraftfahrzeughaftpflichtversicherung nachweisen?",
+    ],
+)
+def test_a_question_with_few_spaces_is_neither_a_heading_nor_a_passage(question: str) -> None:
     reading = Interpretation(question=question, answer="法国", pid="1")
     reply = dspy.Prediction(interpretations=[reading])
     clean_reply(ExtractInterpretations, {}, reply, "")
