@@ -10,7 +10,7 @@ from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.calls import NO_READINGS
 from polyqa.metrics.agreement import agree, repeats
 from polyqa.metrics.text import several
-from polyqa.replies import is_null, looks_like_refusal
+from polyqa.replies import gives_nothing, is_null
 from polyqa.signatures import AnswerClosedBook, LocateAnswer, VerifyInterpretation, VerifyReadings, WriteLongFormAnswer
 
 from .base import CallLimits, write_answer
@@ -124,7 +124,7 @@ class Auto(DiversifyingProgram):
 
     @staticmethod
     def _located(question: str, located: dspy.Prediction, near: Sequence[Passage]) -> list[Interpretation]:
-        if is_null(located.short_answer) or looks_like_refusal(located.short_answer):
+        if gives_nothing(located.short_answer):
             return []
         source = None if is_null(located.source) else located.source
         return cite([Interpretation(question=question, answer=located.short_answer.strip(), pid=source)], near)

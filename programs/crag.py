@@ -11,7 +11,7 @@ from polyqa.base.values import Grade, Passage
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.sampling import DIVA_SAMPLING
 from polyqa.metrics.text import sentences_by_shape
-from polyqa.replies import is_null, looks_like_refusal
+from polyqa.replies import gives_nothing
 from polyqa.signatures import GradePassage, RewriteQuery
 
 from .base import CallLimits, GroundedProgram, RetrievalSettings
@@ -93,7 +93,7 @@ class CRAG(GroundedProgram):
             rewritten = yield from ask(self.rewrite, question=question)
             # A language model that rewrites to nothing, or will not, leaves the question to search with.
             query = " ".join(rewritten.search_query.split())
-            query = question if is_null(query) or looks_like_refusal(query) else query
+            query = question if gives_nothing(query) else query
             further_passages = yield from work(self.search_again, query, graded)
             knowledge += yield from work(refine, further_passages)
         answer, interpretations = yield from self.answer_from(question, knowledge)

@@ -11,7 +11,7 @@ from polyqa.lm.calls import Fallback
 from polyqa.lm.sampling import GREEDY_SAMPLING
 from polyqa.metrics.agreement import repeats
 from polyqa.metrics.text import normalize_answer
-from polyqa.replies import is_null, looks_like_refusal
+from polyqa.replies import gives_nothing, is_null
 from polyqa.signatures import AggregateAnswers, ReadDocument, ReviseAnswer
 
 from .base import CallLimits, RetrievalSettings, RetrievingProgram
@@ -28,7 +28,7 @@ class _Reply(NamedTuple):
     @classmethod
     def of(cls, reply: dspy.Prediction) -> "_Reply":
         answer, explanation = " ".join(reply.short_answer.split()), " ".join(reply.explanation.split())
-        silent = any(map(is_null, (answer, explanation))) or looks_like_refusal(answer)
+        silent = gives_nothing(answer) or is_null(explanation)
         return cls("", "It does not answer the question.") if silent else cls(answer, explanation)
 
     def keeps(self, earlier: "_Reply") -> bool:

@@ -9,7 +9,7 @@ from polyqa.base.values import Interpretation, Passage
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.sampling import GREEDY_SAMPLING
 from polyqa.models import Encoder
-from polyqa.replies import is_null, looks_like_refusal
+from polyqa.replies import gives_nothing
 from polyqa.signatures import InterpretPassage, RelaxQuery, WriteLongFormAnswer
 
 from .base import CallLimits, Program, Settings, write_answer
@@ -86,7 +86,7 @@ class VERDICT(Program):
         """Answer a question."""
         relaxed = (yield from ask(self.relax, question=question)).relaxed_query
         # A language model that relaxes to nothing, or will not, leaves the question to search with.
-        query = question if is_null(relaxed) or looks_like_refusal(relaxed) else relaxed
+        query = question if gives_nothing(relaxed) else relaxed
         universe = yield from work(self.retrieve, query)
         replies = yield from ask_all(
             [(self.interpret, {"question": question, "passage": passage.render()}) for passage in universe]
@@ -119,7 +119,7 @@ class VERDICT(Program):
         return [
             Interpretation(question=reply.interpretation.strip(), answer=reply.short_answer.strip(), pid=passage.pid)
             for passage, reply in zip(universe, replies, strict=True)
-            if not any(is_null(text) or looks_like_refusal(text) for text in (reply.interpretation, reply.short_answer))
+            if not any(map(gives_nothing, (reply.interpretation, reply.short_answer)))
         ]
 
     def _consolidate(self, readings: Sequence[Interpretation]) -> Clusters:

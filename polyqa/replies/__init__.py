@@ -21,6 +21,7 @@ from .lists import parse_answers as parse_answers
 from .lists import parse_questions as parse_questions
 from .long_answers import clean_answer as clean_answer
 from .long_answers import tells_nothing as tells_nothing
+from .nothing import gives_nothing as gives_nothing
 from .nothing import is_null as is_null
 from .nothing import looks_like_refusal as looks_like_refusal
 from .numbers import parse_numbers as parse_numbers

@@ -8,7 +8,7 @@ from typing import Any
 from polyqa.base.values import Interpretation
 
 from .lists import MARKS, UNSPACED, asks_at_once
-from .nothing import is_null, looks_like_refusal
+from .nothing import gives_nothing, is_null
 from .text import (
     is_item,
     is_rule,
@@ -219,4 +219,4 @@ def _interpretation(value: Any) -> Interpretation | None:
 
 
 def _says_nothing(answer: str) -> bool:
-    return is_null(answer) or looks_like_refusal(answer) or bool(_NO_ANSWER.fullmatch(answer))
+    return gives_nothing(answer) or bool(_NO_ANSWER.fullmatch(answer))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .nothing import is_bare_null, is_null, looks_like_refusal
+from .nothing import gives_nothing, is_bare_null, is_null, looks_like_refusal
 from .text import is_item, json_in, listed, parse_lines, shown, strip_dress, told, without_bullet, without_fence
 
 _ASKS = re.compile(
@@ -95,7 +95,7 @@ def _question(item: Any) -> str | None:
     if isinstance(item, str) and item.strip() and is_bare_null(item):
         return None
     text = strip_dress(_TAG.sub("", without_bullet(item) or item)) if isinstance(item, str) else ""
-    if len(_WORDS.findall(text)) < 2 or looks_like_refusal(text) or is_null(text):
+    if len(_WORDS.findall(text)) < 2 or gives_nothing(text):
         raise ValueError(f"not a question: {shown(text or item)}")
     return text
 

@@ -73,6 +73,15 @@ def is_null(text: str) -> bool:
     return is_bare_null(reply) or bool(broken and _LACKS.search(broken["tail"])) or bool(_STATEMENT.match(reply))
 
 
+def gives_nothing(text: str) -> bool:
+    """Return whether a language model wrote that there is nothing, or that it will not say it.
+
+    >>> gives_nothing("null"), gives_nothing("I'm sorry, but I cannot tell."), gives_nothing("I'm Sorry")
+    (True, True, False)
+    """
+    return is_null(text) or looks_like_refusal(text)
+
+
 def is_bare_null(text: str) -> bool:
     """Return whether a text is a word for nothing, alone.
 
