@@ -7,7 +7,7 @@ from typing import Any
 
 from polyqa.base.values import Interpretation
 
-from .lists import MARKS, UNSPACED, asks_at_once
+from .lists import UNSPACED, asks_at_once
 from .nothing import gives_nothing, is_null
 from .text import (
     is_item,
@@ -147,7 +147,7 @@ def _rows(text: str) -> list[Interpretation]:
     rows: list[tuple[str, str]] = []
     for line in text.splitlines():
         question, *answers = _BAR.split(_IN_A_COLUMN.sub("", line))
-        asks = bool(answers) and answers[0].endswith(MARKS) and not question.endswith(MARKS)
+        asks = bool(answers) and answers[0].endswith("?") and not question.endswith("?")
         if len(answers) > 1 or line.lstrip().startswith("|") or asks:
             raise ValueError(f"which part of {line!r:.80} is the answer?")
         if answers:

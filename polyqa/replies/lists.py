@@ -14,7 +14,7 @@ _ASKS = re.compile(
     re.I,
 )
 _TAG = re.compile(r"\A[\s\-*•]*(?:DQ|question)\s*\d*[*_]*:[*_]*\s*", re.I)
-MARKS = ("?", "？", "؟")
+_MARKS = ("?", "？", "؟")
 # Scripts that put no space between words: a character is one.
 UNSPACED = r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
 _WORDS = re.compile(rf"{UNSPACED}|\w+")
@@ -54,7 +54,7 @@ def parse_answers(value: Any) -> list[str]:
 
 def asks(text: str) -> bool:
     """Return whether a text has a question mark or begins as questions do."""
-    return any(mark in text for mark in MARKS) or asks_at_once(text)
+    return any(mark in text for mark in _MARKS) or asks_at_once(text)
 
 
 def asks_at_once(text: str) -> bool:
@@ -84,7 +84,7 @@ def _questions_in(text: str) -> Any:
         items = [
             item
             for item in items
-            if item.endswith(MARKS) or (asks(item) and item[-1] not in ".!。！") or _TAG.match(item)
+            if item.endswith(_MARKS) or (asks(item) and item[-1] not in ".!。！") or _TAG.match(item)
         ]
     if not items:
         raise ValueError(f"not a question: {shown(text)}")
