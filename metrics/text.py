@@ -276,6 +276,8 @@ def with_title(question: str, title: str, titles: Collection[str] = ()) -> str:
     ('What is it (Acme)?', 'What is it (Contract, part 2 › Fees (old))?')
     >>> with_title("What does it cost?", "Prices › Forest Cabin", ["Prices › Lake Cabin"])
     'What does it cost (Forest Cabin)?'
+    >>> with_title("它在哪里？", "大桥")
+    '它在哪里 (大桥)?'
     """
     question_words = set(content_words(question))
     apart = _document_apart(title)[1]
@@ -284,7 +286,7 @@ def with_title(question: str, title: str, titles: Collection[str] = ()) -> str:
         title = next((part for part in reversed(title.split(SECTION)) if part not in elsewhere), title)
     name, qualifier = split_title(title, commas=True)
     addition = apart or (qualifier if set(content_words(name)) <= question_words else title)
-    return question if set(content_words(addition)) <= question_words else f"{question.rstrip('?')} ({addition})?"
+    return question if set(content_words(addition)) <= question_words else f"{question.rstrip(' ?？؟')} ({addition})?"
 
 
 def names_title(text: str, title: str, titles: Collection[str] = ()) -> bool:
