@@ -68,6 +68,9 @@ def as_read(question: str, program: dspy.Module) -> AsRead:
     index, reader = index_of(program), shared_reader()
     if index is None or not isinstance(reader, Reader):
         return AsRead(question)
+    if question.isupper():
+        question = question.lower()
+    without_capitals = question == question.lower()  # as it was typed: a date that is read otherwise brings one
     question, dates = _with_dates(question, index)
     unknown = [word for word in dict.fromkeys(_WORD.findall(question)) if _is_unknown(word, index, reader)]
     passages = index.search(question, _LOOKED_AT) if unknown else []
@@ -76,7 +79,7 @@ def as_read(question: str, program: dspy.Module) -> AsRead:
     nearest = {word: min(_near(word, words), key=lambda other: (-words[other], other), default="") for word in unknown}
     respelled = {word: near.capitalize() if word[0].isupper() else near for word, near in nearest.items() if near}
     mended = _WORD.sub(lambda match: respelled.get(match[0], match[0]), question)
-    return AsRead(_with_capitals(mended, index), dates | respelled)
+    return AsRead(_with_capitals(mended, index) if without_capitals else mended, dates | respelled)
 
 
 def _with_dates(question: str, index: ColBERTIndex) -> tuple[str, dict[str, str]]:
@@ -114,14 +117,10 @@ def _forms(typed: str) -> tuple[str, ...]:
 
 
 def _with_capitals(question: str, index: ColBERTIndex) -> str:
-    """Return a question in small letters, or in capitals, with the capitals that the passages found for it have.
+    """Return a question in small letters with the capitals that the passages found for it have.
 
     Those are the capitals of titles, and of words that have one wherever they stand in these passages.
     """
-    if question.isupper():
-        question = question.lower()
-    if question != question.lower():
-        return question
     passages = index.search(question, _FIRST)
     small = {word for passage in passages for word in _WORD.findall(passage.text) if word.islower()}
     written = (name for passage in passages for name in names_and_numbers(passage.indexed_text))
