@@ -109,6 +109,16 @@ def test_what_a_reply_leaves_out_is_made_up_for(told: Mapping[str, Any], questio
     assert answer_has in result.answer
 
 
+def test_sections_are_told_apart_by_their_headings() -> None:
+    titled = ((FILM, "Guide › Films of 1953"), (SHIP, "Guide › Ships"))
+    sections = [passage.model_copy(update={"title": title}) for passage, title in titled]
+    result = asked(program(*sections), replying(BOTH, {**TOLD, "interpretations": []}))
+    assert [one.question for one in result.interpretations] == [
+        "When did Titanic come out (Films of 1953)?",
+        "When did Titanic come out (Ships)?",
+    ]
+
+
 def test_a_question_that_its_passage_answers_otherwise_is_not_that_of_a_reading(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
