@@ -61,14 +61,14 @@ class Evidence:
     support: float
 
 
-def gather(question: str, passages: Sequence[PromptPassage], models: Models) -> list[Evidence]:
-    """Return the answers of all passages to a question, best supported first; `SPANS` of each passage."""
+def gather(question: str, passages: Sequence[PromptPassage], models: Models, *, keep: int = SPANS) -> list[Evidence]:
+    """Return the answers of all passages to a question, best supported first; ``keep`` of each passage."""
     if not passages:
         return []
     readings = [
         [within_a_sentence(question, passage.text, span) for span in reading.spans]
         for passage, reading in zip(
-            passages, models.reader.read([(question, passage.text) for passage in passages], keep=SPANS), strict=True
+            passages, models.reader.read([(question, passage.text) for passage in passages], keep=keep), strict=True
         )
     ]
     titled_texts = [f"{passage.title} {passage.text}".strip() for passage in passages]
