@@ -37,7 +37,7 @@ def model_name(name: str) -> str:
 
 
 def resolve_checkpoint(name: str) -> str:
-    """Return the folder of a checkpoint; makes the embedded one if need be, fetches one of the hub.
+    """Return the whole path of a checkpoint's folder; makes the embedded one if need be, fetches one of the hub.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def resolve_checkpoint(name: str) -> str:
         raise no_safetensors(path)
     if not is_multi_vector(path) and not any("linear.weight" in _names(file) for file in weights):
         raise PolyqaError(f"{path} is no ColBERT checkpoint: its weights lack the projection (linear.weight).")
-    return str(path)
+    return str(path.absolute())  # else colbert-ai would look for one of this name on the hub
 
 
 def _names(weights: Path) -> Collection[str]:

@@ -10,7 +10,7 @@ import pytest
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
 from polyqa.colbert_index import ColBERTIndex, IndexSettings, build_index, check_index, compressing
-from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint
+from polyqa.colbert_index.checkpoint import checkpoint_hash, embedded_checkpoint, resolve_checkpoint
 from polyqa.colbert_index.compressing import sampled
 from polyqa.colbert_index.engine import encode_documents
 from polyqa.colbert_index.settings import fingerprint
@@ -129,6 +129,7 @@ def test_a_folder_of_a_model_is_found_from_any_other(
     encoder = Encoder()
     encoder.encode(["It is loaded."])
     encoder.name = "models"
+    assert resolve_checkpoint("models/mine") == str(tmp_path / "models" / "mine")  # else the hub would be asked
     build_index(passages, "./mine", checkpoint="models/mine", encoder=encoder, progress=False)
     opened = ColBERTIndex("./mine")
     assert opened.vectors("models") is not None
