@@ -281,9 +281,8 @@ def with_title(question: str, title: str, titles: Collection[str] = ()) -> str:
     """
     question_words = set(content_words(question))
     apart = _document_apart(title)[1]
-    elsewhere = {part for other in titles if other != title for part in other.split(SECTION)}
-    if elsewhere:
-        title = next((part for part in reversed(title.split(SECTION)) if part not in elsewhere), title)
+    if {*titles} - {title}:
+        title = next(reversed(_own_parts(title, titles)), title)
     name, qualifier = split_title(title, commas=True)
     addition = apart or (qualifier if set(content_words(name)) <= question_words else title)
     return question if set(content_words(addition)) <= question_words else f"{question.rstrip(' ?？؟')} ({addition})?"
@@ -300,14 +299,18 @@ def names_title(text: str, title: str, titles: Collection[str] = ()) -> bool:
     False
     """
     words = set(content_words(text))
-    elsewhere = {part for other in titles if other != title for part in other.split(SECTION)}
-    parts = title.split(SECTION)
-    own = [part for part in parts if part not in elsewhere and content_words(part)]
-    return any(set(content_words(part)) <= words for part in ([title] if len(parts) == 1 else [title, *own]))
+    own = [part for part in _own_parts(title, titles) if content_words(part)] if SECTION in title else []
+    return any(set(content_words(part)) <= words for part in [title, *own])
 
 
 SECTION = " › "
 """Between the title of a document and that of a section in the title of a passage."""
+
+
+def _own_parts(title: str, titles: Collection[str]) -> list[str]:
+    """Return the document and the headings of a title that none of some other titles has."""
+    elsewhere = {part for other in titles if other != title for part in other.split(SECTION)}
+    return [part for part in title.split(SECTION) if part not in elsewhere]
 
 
 def split_title(title: str, *, commas: bool = False) -> tuple[str, str]:

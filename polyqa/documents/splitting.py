@@ -119,7 +119,7 @@ class Splitter:
 def _without_repeats(title: str, path: Sequence[str]) -> tuple[str, ...]:
     """Return the headings that repeat neither the document's title nor the heading above them."""
     words = [normalize_words(heading) for heading in (title, *path)]
-    return tuple(heading for at, heading in enumerate(path, 1) if words[at] != words[0] and words[at] != words[at - 1])
+    return tuple(heading for at, heading in enumerate(path, 1) if words[at] not in (words[0], words[at - 1]))
 
 
 def _first_heading(blocks: Sequence[Block], *, alone: bool) -> str:

@@ -70,7 +70,7 @@ class Shown:
 def _retrieved(result: Any) -> list[Passage]:
     """Return what a user's own program retrieves: passages, texts, rows with a text, or DSPy's prediction of these."""
     listed = result.passages if isinstance(result, dspy.Prediction) else result
-    texts = [one["text"] if isinstance(one, Mapping) and "text" in one else one for one in listed]
+    texts = (one["text"] if isinstance(one, Mapping) and "text" in one else one for one in listed)
     return list(as_passages([one if isinstance(one, Passage) else str(one) for one in texts]))
 
 
