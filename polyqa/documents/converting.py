@@ -44,6 +44,8 @@ FORMATS = {
     ".rst": "reStructuredText", ".txt": "text", ".text": "text", ".epub": "EPUB", ".ipynb": "notebook",
     ".eml": "e-mail", ".mbox": "mailbox", ".csv": "CSV", ".tsv": "TSV", ".json": "JSON", ".jsonl": "JSONL",
     ".ndjson": "JSONL", ".vtt": "WebVTT", ".srt": "SubRip",
+    ".docm": "DOCX", ".pptm": "PPTX", ".ppsx": "PPTX", ".xlsm": "XLSX",
+    ".qmd": "Markdown", ".rmd": "Markdown", ".mdx": "Markdown",
 }  # fmt: skip
 """The formats by suffix."""
 SAVE_AS = {
@@ -51,6 +53,10 @@ SAVE_AS = {
 }  # fmt: skip
 """Formats that are not read, each with one in which its program can save."""
 
+_SAME_INSIDE = {
+    ".docm": ".docx", ".pptm": ".pptx", ".ppsx": ".pptx", ".xlsm": ".xlsx", ".qmd": ".md", ".rmd": ".md", ".mdx": ".md",
+}  # fmt: skip
+"""Office's files with macros, or that open as a show; Markdown with code that is run."""
 _WEB = (".html", ".htm", ".xhtml")
 _LINES = (".jsonl", ".ndjson")
 _BOLD = (".docx", ".rtf")  # in which lines in bold type may be headings
@@ -116,6 +122,7 @@ class UnreadableError(Exception):
 def convert(path: Path) -> Iterator[Document]:
     """Yield the document that a file holds, or the messages of a mailbox; `UnreadableError` if it cannot be read."""
     suffix = path.suffix.lower()
+    suffix = _SAME_INSIDE.get(suffix, suffix)
     if re.fullmatch(r"(?i)(genindex(-\w+)?|py-modindex|search)\.html?", path.name):
         raise UnreadableError("is an index of links")
     if suffix == ".mbox":
@@ -129,7 +136,9 @@ def convert(path: Path) -> Iterator[Document]:
         a_row_a_line = [number for number, _ in numbered] == [*range(1, len(numbered) + 1)]
         yield _table(path, [cells for _, cells in numbered], 1 if a_row_a_line else None)
     elif suffix in _LINES:
-        yield _table(path, record_rows(decoded(path.read_bytes()), by_line=True), 0)  # no line names the columns
+        text = decoded(path.read_bytes()).rstrip()
+        a_row_a_line = all(map(str.strip, text.split("\n")))
+        yield _table(path, record_rows(text, by_line=True), 0 if a_row_a_line else None)  # no line names the columns
     elif suffix == ".json" and (rows := record_rows(decoded(path.read_bytes()), by_line=False)):
         yield _table(path, rows, None)
     elif suffix == ".xlsx":

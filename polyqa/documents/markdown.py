@@ -29,8 +29,9 @@ _DEFINITION = re.compile(r"( *): {1,3}(\S.*)")
 _SHORTCODE = re.compile(
     r"\{\{[<%].*?[%>]\}\}|(?<=\]\()\{[{%].*?[%}]\}[^()]*(?=\))"
     r"|^ *\{%.*%\} *$|^ *:{3,} *(?:\{?[\w-]+\}?)?|\{[\w:+-]+\}(?=`)|^\([\w.-]+\)=$"
+    r"|^import\s(?:.*\sfrom\s+)?(['\"])[^'\"]+\1;? *$|^export const \w+ = .*;$"
 )
-"""Tags of Hugo and of Jekyll, containers, and roles and labels of MyST."""
+"""Tags of Hugo and of Jekyll, containers, roles and labels of MyST, and what MDX takes from elsewhere."""
 _CALLOUT = re.compile(r"^( *(?:> ?)+)\[![\w-]+\][-+]? *(.*)$")
 """A quotation that GitHub and Obsidian show as a note, with its title if it has one."""
 _NOTES = re.compile(
@@ -39,7 +40,10 @@ _NOTES = re.compile(
 )
 """What Obsidian adds to Markdown: pictures, comments and labels; links, marked texts and fields, which stay."""
 _ATTRIBUTES = re.compile(r"^( *#.*?)\s*\{\s*[:#.][^{}]*\}$")
-_MYST_CODE = re.compile(r"\{(?:code.*|math|mermaid)\}.*")
+_MYST_CODE = re.compile(
+    r"\{(?:code.*|math|mermaid|(?:r|python|julia|sql|bash|sh|ojs|stan|rcpp|dot)\b.*)\}.*", re.IGNORECASE
+)
+"""Code of MyST, and of R Markdown and Quarto: ``{r fit, echo=FALSE}``."""
 _MYST_WITHOUT_TEXT = re.compile(r"\{(?:toctree|contents|include|literalinclude|image|figure)\}.*")
 _OPTIONS = re.compile(r"\A(?:\s*:[\w-]+:.*)+")  # of a directive of MyST
 

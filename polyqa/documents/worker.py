@@ -26,7 +26,7 @@ MOST_RATIO = 200
 MOST_SECONDS = 120.0
 _RATIO_FROM = 32 << 20  # bytes; what unpacks to less does no harm
 _MEMORY = 4 << 30
-_ARCHIVES = (".docx", ".pptx", ".xlsx", ".odt", ".epub")
+_ARCHIVES = (".docx", ".docm", ".pptx", ".pptm", ".ppsx", ".xlsx", ".xlsm", ".odt", ".epub")
 
 
 def reason_against(path: Path, root: Path) -> str | None:

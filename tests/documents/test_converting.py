@@ -172,6 +172,48 @@ def test_cells_that_are_wide_or_high_stand_in_each_column_and_row(made: Callable
     assert table.line == (3 if made is csv else None)
 
 
+@pytest.mark.parametrize(("made", "suffix"), [(docx, "docm"), (pptx, "pptm"), (pptx, "ppsx"), (xlsx, "xlsm")])
+def test_files_of_office_with_macros_are_read_as_those_without(
+    made: Callable[[Path], None], suffix: str, tmp_path: Path
+) -> None:
+    made(plain := tmp_path / f"a.{made.__name__}")
+    other = plain.rename(tmp_path / f"a.{suffix}")
+    (table,) = (block for document in convert(other) for block in document.blocks if block.kind == "table")
+    assert table.text.split("\n") == ["Zone: North; 2023 Q1: 1; 2023 Q2: 2.", "Zone: North; 2023 Q1: 3; 2023 Q2: 4."]
+
+
+@pytest.mark.parametrize(("between", "line"), [("\n", 1), ("\n\n", None)])
+def test_rows_of_json_lines_know_their_lines_only_if_none_is_empty(
+    between: str, line: int | None, tmp_path: Path
+) -> None:
+    (tmp_path / "a.jsonl").write_text(between.join(['{"Site": "Oslo"}', '{"Site": "Rome"}']) + "\n\n")
+    (sites,) = convert(tmp_path / "a.jsonl")
+    assert [(block.text, block.line) for block in sites.blocks] == [("Site: Oslo.\nSite: Rome.", line)]
+
+
+@pytest.mark.parametrize(("info", "suffix"), [("{r}", "Rmd"), ("{r fit, echo=FALSE}", "md"), ("{python}", "qmd")])
+def test_code_of_r_markdown_and_quarto_is_code(info: str, suffix: str, tmp_path: Path) -> None:
+    (tmp_path / f"a.{suffix}").write_text(f"# Fit\n\n```{info}\n# Read the data\nx <- 1\n```\n")
+    (fit,) = convert(tmp_path / f"a.{suffix}")
+    assert [(block.kind, block.text) for block in fit.blocks] == [
+        ("heading", "Fit"),
+        ("code", "# Read the data\nx <- 1"),
+    ]
+
+
+def test_what_mdx_takes_from_elsewhere_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "a.mdx").write_text(
+        "---\ntitle: Set up\n---\nimport Tabs from '@theme/Tabs';\nimport \"./x.css\"\n\n# Install\n\n"
+        "import the keys from 'home' first.\n\n```js\nimport a from 'a';\n```\n"
+    )
+    (page,) = convert(tmp_path / "a.mdx")
+    assert [(block.text, block.line) for block in page.blocks] == [
+        ("Install", 7),
+        ("import the keys from 'home' first.", 9),
+        ("import a from 'a';", 12),
+    ]
+
+
 def test_tables_of_html_in_markdown_have_rows(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(
         "# Offices\n\nCall us.\n\n<table>\n<tr><th>Office</th><th>Hours</th></tr>\n\n<tr>\n<td rowspan=2>\n\n"
