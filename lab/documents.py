@@ -26,7 +26,7 @@ from polyqa.optimizers.clauses import LIBRARY, Candidate
 from polyqa.optimizers.recipes import RECIPES
 from polyqa.programs.registry import REGISTRY
 
-from .results import HOME, Change, read_measured, read_results
+from .results import HOME, Change, Summary, read_measured, read_results
 
 _QUALITY = ("disambig_f1", "rouge_l", "str_em", "mrecall@5", "g_precision", "g_recall")
 _CONFLICTS = ("strict_exact_match", "wrong_told", "conflicts_shown", "noise_cited")  # of sets with wrong documents
@@ -171,7 +171,7 @@ def answers(name: str) -> str:
     models = {run.settings.lm for run in runs}
     rows = (
         [f"`{run.settings.program}`" + f", {run.settings.lm}" * (len(models) > 1), str(run.dr), _change(run.change)]
-        + [amount_text(metric, run.metrics[metric]) if metric in run.metrics else "–" for metric in metrics]
+        + [_amount(metric, run) if metric in run.metrics else "–" for metric in metrics]
         for run in runs
     )
     setting = (
@@ -182,6 +182,17 @@ def answers(name: str) -> str:
     )
     command = first.command.replace(f"--program {first.settings.program} ", "--program PROGRAM ")
     return f"{setting}\n\n```sh\n{command}\n```\n\n{markdown_table(heads, rows)}"
+
+
+def _amount(metric: str, run: Summary) -> str:
+    """Return a figure; strict EM, which is a share of the questions, with Wilson's interval."""
+    value = run.metrics[metric]
+    if metric != _CONFLICTS[0]:
+        return amount_text(metric, value)
+    from scipy.stats import binomtest
+
+    interval = binomtest(round(value / 100 * run.n), run.n).proportion_ci(method="wilson")
+    return with_interval(value, 100 * interval.low, 100 * interval.high)
 
 
 def _several(values: Iterable[str | None]) -> str:
