@@ -2,11 +2,13 @@
 
 The papers pool ColBERT's candidates with those of the Bing search API, which was shut down in 2025;
 BM25 (bm25s, Lucene's variant, k1 = 1.5, b = 0.75) over the same corpus takes its place. An index that was built when
-words of one sign did not count is searched as before, since it does not know them.
+words of one sign did not count is searched as before, since it does not know them. A number of several parts (*24.1.0*)
+counts once more, as a rare word that a passage has or has not: its parts alone stand in many others (*24.3.0*, *1.0*).
 """
 
 import copy
 import logging
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,9 @@ _LETTER = rf"[^\W{_EAST_ASIAN}]"
 # As with Lucene's StandardAnalyzer words of one letter or digit count (*Falcon 4*, *vitamin C*), but not what an
 # apostrophe cuts off (*it's*), and of Chinese and Japanese each sign is a word.
 _TERM = rf"[{_EAST_ASIAN}]|(?<!{_LETTER})(?:{_LETTER}{{2,}}|(?<!['’]){_LETTER})(?!{_LETTER})"
+
+_DOTTED = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+)(?!\w|\.\d)", re.IGNORECASE)
+"""A number of several parts: of a version, a section, or with decimals."""
 
 
 class BM25Retriever(Shared, Retriever):
@@ -79,10 +84,13 @@ class BM25Retriever(Shared, Retriever):
         require_positive(k)
         if not queries:
             return []
-        return [self._best(terms, k) for terms in _tokenize(queries)]
+        return [
+            self._best(terms, k, _DOTTED.findall(query))
+            for terms, query in zip(_tokenize(queries), queries, strict=True)
+        ]
 
-    def _best(self, terms: list[str], k: int) -> list[Passage]:
-        """Return the k best passages for the terms of a query.
+    def _best(self, terms: list[str], k: int, numbers: Collection[str]) -> list[Passage]:
+        """Return the k best passages for the terms of a query, and the numbers of several parts that it has.
 
         bm25s orders equal scores as the processor sorts, which differs from one to another, and so would prompts. Any
         fixed order does; with titles backwards most prompts are those to which replies were recorded.
@@ -90,11 +98,26 @@ class BM25Retriever(Shared, Retriever):
         if not terms:
             return []
         scores = self._model.get_scores(terms, weight_mask=self._weights)
+        for number in set(numbers):
+            having = self._having(number)
+            having = having[scores[having] > 0]
+            scores[having] += np.log1p((len(scores) - len(having) + 0.5) / (len(having) + 0.5))
         least = np.partition(scores, -k)[-k] if k < len(scores) else 0.0
         found = np.flatnonzero((scores >= least) & (scores > 0)).tolist()
         found.sort(key=lambda at: self.passages[at].title, reverse=True)
         found.sort(key=lambda at: -scores[at])
         return [self.passages[at].with_score(float(scores[at])) for at in found[:k]]
+
+    def _having(self, number: str) -> NDArray[np.int64]:
+        """Return the places of the passages that have a number of several parts, ascending."""
+        matrix, vocabulary = self._model.scores, self._model.vocab_dict
+        places = np.arange(len(self.passages))
+        for part in {part for part in number.split(".") if part in vocabulary}:
+            term = vocabulary[part]
+            places = np.intersect1d(places, matrix["indices"][matrix["indptr"][term] : matrix["indptr"][term + 1]])
+        whole = re.compile(rf"(?<![\w.])v?{re.escape(number)}(?!\w|\.\d)", re.IGNORECASE)
+        found = [place for place in places.tolist() if whole.search(self.passages[place].indexed_text)]
+        return np.array(found, dtype=np.int64)
 
 
 def _build(texts: Sequence[str]) -> Any:

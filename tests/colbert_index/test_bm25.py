@@ -1,5 +1,7 @@
 import math
+from itertools import product
 
+import numpy as np
 import pytest
 
 from polyqa.base.values import Passage
@@ -96,3 +98,18 @@ def test_equal_scores_have_the_same_order_on_every_machine_and_in_every_corpus()
         for k in (3, 20, 45):
             found = BM25Retriever(passages).search_many(["hall opened"], k)[0]
             assert [one.title[-1] for one in found] == sorted(names, reverse=True)[:k]
+
+
+@pytest.mark.parametrize(
+    ("query", "title"),
+    [("What changed in 1.4.1?", "Version 1.4.1"), ("v1.4.4", "Version 1.4.4"), ("§ 2.1", "Part 2.1")],
+)
+def test_a_number_of_several_parts_is_found_as_a_whole(query: str, title: str) -> None:
+    parts = ("1", "2", "4")
+    titles = [f"Version {'.'.join(number)}" for number in product(parts, repeat=3)]
+    titles += [f"Part {'.'.join(number)}" for number in product(parts, repeat=2)]
+    retriever = BM25Retriever([Passage(pid=title, title=title, text="It has a fault.") for title in titles])
+    first, second = retriever.search(query, k=2)
+    assert first.pid == title
+    assert first.score > second.score
+    assert title not in {one.pid for one in retriever.among(np.array(titles) != title).search(query, k=50)}
