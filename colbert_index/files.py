@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from pickle import UnpicklingError
+from types import MappingProxyType
 from typing import Any
 from zipfile import BadZipFile
 
@@ -170,16 +171,19 @@ def read_passages(path: Path) -> list[Passage | None]:
     return passages
 
 
-def checksums(folder: Path) -> dict[str, str]:
-    """Return the hash of every file of an index but the list of hashes, by name; hidden files have none."""
+def checksums(folder: Path, known: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """Return the hash of every file of an index but the list of hashes, by name; hidden files have none.
+
+    Files whose hash is known are not read.
+    """
     paths = [path for part in folders_of(folder) for path in part.iterdir() if path.is_file()]
     names = sorted(path.relative_to(folder).as_posix() for path in paths if not path.name.startswith("."))
-    return {name: file_hash(folder / name) for name in names if name != CHECKSUMS}
+    return {name: known.get(name) or file_hash(folder / name) for name in names if name != CHECKSUMS}
 
 
-def write_checksums(folder: Path) -> None:
-    """Write down the hashes of all files of an index, when they are all written."""
-    (folder / CHECKSUMS).write_text(json.dumps(checksums(folder), indent=1) + "\n", encoding="utf-8")
+def write_checksums(folder: Path, known: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Write down the hashes of all files of an index, when they are all written; see `checksums`."""
+    (folder / CHECKSUMS).write_text(json.dumps(checksums(folder, known), indent=1) + "\n", encoding="utf-8")
 
 
 def require_written(folder: Path, names: Iterable[str]) -> None:

@@ -34,6 +34,7 @@ from .files import (
     link_or_copy,
     parts_of,
     read_part,
+    require_written,
     tokens_of,
     write_checksums,
     write_manifest,
@@ -110,7 +111,8 @@ def change_passages(
 ) -> ColBERTIndex:
     """Change an index in one step: each takes a new version, in which texts and terms are written anew.
 
-    A handle opened before goes on serving the old content; it is returned if there is nothing to change.
+    A handle opened before goes on serving the old content; it is returned if there is nothing to change. If a file that
+    would be taken over is damaged, the `IndexFaultError` names it, and nothing is changed.
 
     Parameters
     ----------
@@ -139,10 +141,18 @@ def change_passages(
     filled = [number for number, positions in enumerate(after) if any(positions)]
     with new_version(index.path) as work:
         index.require_unchanged()
+        hashes = read_part(index.folder / CHECKSUMS)
         parts = parts_of(work, len(filled))
+        taken: dict[str, Path] = {}  # where files lie in the new version, by their names in the old one
+        for number, part in zip(filled, parts, strict=True):
+            for path in _lasting(index.parts[number], whole=before[number] == after[number]):
+                if (name := path.relative_to(index.folder).as_posix()) in hashes:
+                    taken[name] = part / path.relative_to(index.parts[number])
+        require_written(index.folder, taken)
+        for name, place in taken.items():
+            _take_over(index.folder / name, place)
         for number, part in zip(filled, parts, strict=True):
             old, positions = before[number], after[number]
-            _copy(index.parts[number], part, whole=positions == old)
             if positions != old:
                 emptied = any(passage is not None and passage.pid in removed for passage in old)
                 here = new if number == smallest else ()
@@ -160,7 +170,8 @@ def change_passages(
             }
         )
         write_manifest(work, manifest)
-        write_checksums(work)
+        same = {name: place for name, place in taken.items() if place.samefile(index.folder / name)}
+        write_checksums(work, {place.relative_to(work).as_posix(): hashes[name] for name, place in same.items()})
     return ColBERTIndex(index.path, search_settings=index.search_settings)
 
 
@@ -192,6 +203,7 @@ def _write(
         texts = [passage.indexed_text for passage in new]
         tokens, lengths = encode_documents(load_checkpoint(location, index.settings), texts)
         write_chunk(work, chunks, len(positions) - len(new), Codec.load(work).compress(tokens), lengths)
+    (work / INVERTED_FILE).unlink(missing_ok=True)  # it may be the old version's, too
     write_inverted_file(work, chunks + bool(new), metadata["config"])
     if new and index.manifest.encoder is not None:
         sentences = Encoder(trusted_encoder(index.manifest, index.path)).encode(texts).astype(np.float16)
@@ -218,19 +230,18 @@ def _empty_positions(work: Path, chunk: int, offset: int, positions: Sequence[Pa
     return len(lengths)
 
 
-def _copy(old: Path, new: Path, *, whole: bool) -> None:
-    """Take over a part: as links where files are as large as the corpus, and never written to.
+def _lasting(part: Path, *, whole: bool) -> list[Path]:
+    """Return the files of a part that a new version takes over.
 
     Unless the ``whole`` part stays as it is, its passages and their terms are left out, which are written anew.
     """
-    new.mkdir(parents=True, exist_ok=True)
     left_out = {MANIFEST, CHECKSUMS} if whole else {MANIFEST, CHECKSUMS, PASSAGES}
-    for path in old.iterdir():
-        if path.name in left_out or path.name[0] == "." or path.is_dir():
-            continue
-        shared = path.suffix in (".pt", ".npy") and (whole or path.name != INVERTED_FILE)
-        (link_or_copy if shared else shutil.copyfile)(path, new / path.name)
-    if whole:
-        (new / BM25).mkdir()
-        for path in (old / BM25).iterdir():
-            link_or_copy(path, new / BM25 / path.name)
+    paths = [*part.iterdir(), *((part / BM25).iterdir() if whole else ())]
+    return [path for path in paths if path.name not in left_out and path.name[0] != "." and path.is_file()]
+
+
+def _take_over(old: Path, new: Path) -> None:
+    """Take over a file, as a link unless it is one that `_write` writes to in its place."""
+    new.parent.mkdir(parents=True, exist_ok=True)
+    shared = old.suffix != ".json" or old.parent.name == BM25
+    (link_or_copy if shared else shutil.copyfile)(old, new)

@@ -261,3 +261,10 @@ def test_a_damaged_shard_is_told_in_one_line(
     with pytest.raises(IndexFaultError, match=message) as told:
         ColBERTIndex(copied.path).search(QUERIES[0])
     assert "\n" not in str(told.value)
+
+
+def test_a_damaged_shard_is_not_taken_over(copied: ColBERTIndex) -> None:
+    damage(copied.folder, copied.folder)
+    with pytest.raises(IndexFaultError, match=r"0002/0\.residuals\.pt is damaged"):
+        add_passages(copied, [NEW])  # which would be another shard's
+    assert ColBERTIndex(copied.path).version == copied.version

@@ -7,8 +7,17 @@ import pytest
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.values import Passage
-from polyqa.colbert_index import ColBERTIndex, add_passages, build_index, check_index, remove_passages, update
+from polyqa.colbert_index import (
+    ColBERTIndex,
+    IndexFaultError,
+    add_passages,
+    build_index,
+    check_index,
+    remove_passages,
+    update,
+)
 from polyqa.colbert_index.settings import fingerprint
+from polyqa.colbert_index.update import change_passages
 from polyqa.models import Encoder
 
 MARMOT = Passage(pid="marmot", title="Marmot", text="A marmot whistles when an eagle crosses the meadow.")
@@ -92,6 +101,28 @@ def test_a_handle_that_is_out_of_date_cannot_change_the_index(copy_index: Callab
         with pytest.raises(PolyqaError, match="changed"):
             change()
     assert check_index(old.path).fingerprint == new.fingerprint
+
+
+@pytest.mark.parametrize("file", ["0.residuals.pt", "ivf.pid.pt", "doclens.0.json", "vectors.npy"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda index: add_passages(index, [MARMOT]),
+        lambda index: remove_passages(index, "ice-blue"),
+        lambda index: change_passages(index, metadata={"ice-blue": {"seen": 1}}),
+    ],
+    ids=["add", "remove", "metadata"],
+)
+def test_a_damaged_file_is_not_taken_over(
+    copy_index: Callable[[], Path], change: Callable[[ColBERTIndex], ColBERTIndex], file: str
+) -> None:
+    index = ColBERTIndex(copy_index())
+    data = bytearray((index.folder / file).read_bytes())
+    data[len(data) // 2] ^= 1
+    (index.folder / file).write_bytes(data)
+    with pytest.raises(IndexFaultError, match=f"{file} is damaged: it is not as it was written"):
+        change(index)
+    assert ColBERTIndex(index.path).version == index.version
 
 
 def test_a_full_disk_is_told_as_that(copy_index: Callable[[], Path], monkeypatch: pytest.MonkeyPatch) -> None:
