@@ -66,7 +66,8 @@ def is_index(index: Path) -> bool:
 
 def is_half_made(index: Path) -> bool:
     """Return whether a folder holds nothing but what a killed first build of an index may leave."""
-    return index.is_dir() and [path.name for path in index.iterdir()] == [VERSIONS]
+    names = {path.name for path in index.iterdir()} if index.is_dir() else set()
+    return VERSIONS in names and names <= {VERSIONS, f".{CURRENT}.draft"}  # see `write_atomically`
 
 
 def hold(index: Path, fingerprint: str | None = None) -> Held:

@@ -26,6 +26,7 @@ def test_nothing_is_left_of_an_index(copy_index: Callable[[], Path], tmp_path: P
 
 def test_what_a_killed_first_build_left_is_deleted(tmp_path: Path) -> None:
     (tmp_path / "half" / "versions").mkdir(parents=True)
+    (tmp_path / "half" / ".current.draft").touch()
     delete_index(tmp_path / "half")
     assert not (tmp_path / "half").exists()
 

@@ -154,12 +154,15 @@ def test_a_writer_killed_before_its_version_is_named_changes_nothing(copy_index:
     assert check_index(path).version == added.version
 
 
+@pytest.mark.parametrize("beside", [(), (".current.draft",)])
 def test_what_a_killed_first_build_leaves_is_no_index(
-    index: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    index: ColBERTIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("POLYQA_HOME", str(tmp_path))
     path = tmp_path / "indexes" / "tea"
     shutil.copytree(index.path / VERSIONS, path / VERSIONS)
+    for name in beside:
+        (path / name).write_text("000001-")
     assert index_names() == []
     with pytest.raises(IndexFaultError, match="There is no index at"):
         ColBERTIndex("tea")
