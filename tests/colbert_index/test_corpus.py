@@ -589,6 +589,8 @@ def test_numbers_and_ids_of_databases_are_metadata() -> None:
     (passage,) = read_corpus([row])
     assert passage.pid == str(UUID(int=7))
     assert passage.metadata == {"price": 9.5, "at": "09:30:00", "part": str(UUID(int=8))}
+    numbers = ["12345678901234567890123456789012345678", "12345678901234567890123456789012345679"]
+    assert [one.pid for one in read_corpus([{"id": Decimal(number), "text": number} for number in numbers])] == numbers
 
 
 def test_rows_without_an_id_that_differ_in_metadata_are_two_passages() -> None:

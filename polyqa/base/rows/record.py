@@ -68,7 +68,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     if isinstance(value, Decimal):
-        return plain(float(value))
+        return int(value) if value.as_tuple().exponent == 0 else plain(float(value))  # DECIMAL(38,0) holds ids
     if isinstance(value, UUID | time):
         return str(value)
     if type(value).__name__ in ("NAType", "NaTType"):
