@@ -86,12 +86,14 @@ def build_index(
     settings = settings or IndexSettings()
     target = index_path(index)
     if target.exists() and not is_half_made(target):
+        if not is_index(target):
+            raise PolyqaError(
+                f"{target} is not a polyqa index; it is left alone. Choose another name, or move it away."
+            )
         if not overwrite:
             raise PolyqaError(
                 f"{target} exists; remove it, choose another name, or overwrite it (--overwrite; overwrite=True)."
             )
-        if not is_index(target):
-            raise PolyqaError(f"{target} is not a polyqa index; it is left alone. Choose another name.")
     passages = read_corpus(corpus) if shards == 1 else None
     location = resolve_checkpoint(checkpoint)
     weights_hash = checkpoint_hash(location)
