@@ -5,6 +5,7 @@ manifest says. One from a stranger has the right hash, but may promise what it d
 end the process in compiled code, and a count in a JSON file may ask for more memory than there is.
 """
 
+import errno
 import json
 import os
 import shutil
@@ -41,8 +42,8 @@ BM25_FILES = (
 )
 _UNREADABLE = (
     OSError, EOFError, LookupError, TypeError, ValueError, RuntimeError, AssertionError, UnpicklingError, BadZipFile,
-    MemoryError,
 )  # fmt: skip
+_NO_DAMAGE = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 class IndexFaultError(PolyqaError):
@@ -64,12 +65,24 @@ def no_index(folder: Path) -> IndexFaultError:
     )
 
 
+def is_damage(error: Exception) -> bool:
+    """Tell what a damaged file makes its reader raise from a lack of permission, of open files or of memory."""
+    return getattr(error, "errno", None) not in _NO_DAMAGE
+
+
 @contextmanager
 def reading(path: Path | str) -> Iterator[None]:
-    """Turn what a damaged file makes its reader raise into an `IndexFaultError` of one line."""
+    """Turn what a damaged file makes its reader raise into an `IndexFaultError` of one line.
+
+    What it raises where the machine lacks something, such as memory, or forbids it goes on as it is.
+    """
     try:
         yield
     except _UNREADABLE as error:
+        if not is_damage(error):
+            raise
+        if "you tried to allocate" in str(error):  # how torch says it
+            raise MemoryError(f"not enough memory to read {path}") from error
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
         raise IndexFaultError(f"{path} is corrupt or of another version ({reason}). Build the index again.") from error
 

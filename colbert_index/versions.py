@@ -28,7 +28,7 @@ from pathlib import Path
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import require_no_links, sync, sync_folder, write_atomically
 
-from .files import IndexFaultError, folders_of, no_index, read_manifest
+from .files import IndexFaultError, folders_of, is_damage, no_index, read_manifest
 from .writing import one_writer
 
 with suppress(ImportError):  # on Windows, where no folder can be opened to be locked
@@ -116,7 +116,9 @@ def version_in_force(index: Path) -> str | None:
             name = file.read(100).strip()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError) as error:
+        if not is_damage(error):
+            raise
         name = ""
     if not _NAME.fullmatch(name):
         raise IndexFaultError(f"{index / CURRENT} is damaged: it names no version. Build the index again.")
@@ -218,7 +220,7 @@ def _remove_old(index: Path) -> None:
     _finish_removing(index)
     try:
         current = version_in_force(index)
-    except IndexFaultError:
+    except (IndexFaultError, OSError):
         return  # it cannot be told which one is good
     if current is None:
         return

@@ -323,7 +323,7 @@ def _listed(folder: Path) -> dict[str, object]:
 
     try:
         return ColBERTIndex(folder).info()
-    except IndexFaultError as error:
+    except (IndexFaultError, OSError) as error:
         return {"name": folder.name, "path": str(folder), "fault": str(error)}
 
 

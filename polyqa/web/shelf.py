@@ -174,7 +174,7 @@ def _each(opened: Callable[[Any], _T], names: Iterable[str | Path | ColBERTIndex
     for name in names:
         try:
             served.append(opened(name))
-        except PolyqaError as error:
+        except (OSError, PolyqaError) as error:
             if named:
                 raise
             warnings.warn(f"Not served: {error}", stacklevel=3)

@@ -1,5 +1,6 @@
 """A file that is damaged, or made to do harm, is told in one line; a changed one before anything of it is loaded."""
 
+import errno
 import io
 import json
 from collections.abc import Callable
@@ -244,3 +245,36 @@ def test_passages_that_are_all_the_same_are_no_fault(tmp_path: Path) -> None:
     same = [{"id": number, "text": "The tide comes in at six."} for number in range(120)]
     path = build_index(same, tmp_path / "same", progress=False).path
     assert len(check_index(path)) == 120
+
+
+@pytest.mark.parametrize("reader", ["open", "read_text"], ids=["current", "manifest"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        PermissionError(errno.EACCES, "Permission denied"),
+        OSError(errno.EMFILE, "Too many open files"),
+        MemoryError("Unable to allocate 7 GiB"),
+    ],
+    ids=["permission", "files", "memory"],
+)
+def test_what_the_machine_lacks_is_no_damage(
+    copy_index: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, reader: str, error: Exception
+) -> None:
+    def fails(*given: object, **named: object) -> None:
+        raise error
+
+    path = copy_index()
+    monkeypatch.setattr(Path, reader, fails)
+    with pytest.raises(type(error), match=str(error.args[-1])):
+        ColBERTIndex(path)
+
+
+def test_too_little_memory_for_a_tensor_is_no_damage(
+    copy_index: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*given: object, **named: object) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 7 bytes.")
+
+    monkeypatch.setattr(torch, "load", fails)
+    with pytest.raises(MemoryError, match=r"not enough memory to read .*\.pt"):
+        ColBERTIndex(copy_index()).token_vectors  # noqa: B018

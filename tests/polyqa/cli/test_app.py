@@ -1,3 +1,4 @@
+import errno
 import io
 import json
 import re
@@ -242,6 +243,12 @@ def test_indexes_are_listed(
     assert "is damaged" in broken["fault"]
     assert (forty["name"], forty["passages"], forty["checkpoint"]) == ("forty", 40, "polyqa-minilm-colbert")
     assert forty == json.loads(printed("index", "info", "forty", "--json"))
+
+    def forbidden(index: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(index))
+
+    monkeypatch.setattr("polyqa.colbert_index.versions.version_in_force", forbidden)
+    assert all("Permission denied" in one["fault"] for one in json.loads(printed("index", "info", "--json")))
 
 
 @pytest.mark.parametrize(("answer", "gone"), [("y\n", True), ("n\n", False)])
