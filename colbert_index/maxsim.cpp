@@ -163,10 +163,12 @@ EVERY_PROCESSOR void best_cells(const Index& index, const Query& query, std::vec
 void probe(const Index& index, const Query& query, std::vector<Scored>& found) {
     thread_local std::vector<float> gain;    // per passage, above what it would score if it stood in no cell
     thread_local std::vector<int32_t> seen;  // per passage, the last token that met it, from 1
-    if (static_cast<int64_t>(gain.size()) < index.passages) {
+    thread_local bool cleared = false;       // whether both are 0: not after a search that memory did not suffice for
+    if (!cleared || static_cast<int64_t>(gain.size()) < index.passages) {
         gain.assign(index.passages, 0);
         seen.assign(index.passages, 0);
     }
+    cleared = false;
     std::vector<Scored> cells;
     best_cells(index, query, cells);
     const int64_t count = std::min(query.cells, index.centroids);
@@ -202,6 +204,7 @@ void probe(const Index& index, const Query& query, std::vector<Scored>& found) {
         gain[one.position] = 0;
         seen[one.position] = 0;
     }
+    cleared = true;
 }
 
 // MaxSim with every token vector taken for its centroid (PLAID's centroid interaction).

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -132,3 +134,37 @@ def test_how_many_are_scored_exactly_follows_k() -> None:
 def test_rows_are_those_of_the_arrays_in_a_row() -> None:
     whole = np.arange(15, dtype=np.float16).reshape(-1, 3)
     np.testing.assert_array_equal(Rows(np.split(whole, [0, 2, 3])), whole)  # the first is empty
+
+
+_SEARCH_WITH_TOO_LITTLE_MEMORY = """
+import resource
+import numpy as np
+from polyqa.colbert_index import SearchSettings
+from polyqa.colbert_index.compressed import CompressedVectors
+
+count = 4_500_000
+vectors = object.__new__(CompressedVectors)
+vectors.nbits, vectors.centroids, vectors._weights = 2, np.ones((1, 4), np.float32), np.zeros((256, 4), np.float32)
+vectors.codes, vectors.residuals = np.zeros(count, np.int32), np.zeros((count, 1), np.uint8)
+vectors._members, vectors._first_members = np.arange(count, dtype=np.int32), np.array([0, count])
+vectors.offsets = np.arange(count + 1)
+
+def search():
+    return vectors.search(np.full((1, 4), 0.5, np.float32), 3, SearchSettings(ndocs=3, candidates=3))
+
+before = search()
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+unlimited = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 22), unlimited[1]))
+try:
+    search()
+except MemoryError:
+    resource.setrlimit(resource.RLIMIT_AS, unlimited)
+    print([position for position, _ in before], before == search())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited in Linux's way")
+def test_a_search_after_one_without_memory_passes_over_nothing() -> None:
+    command = [sys.executable, "-c", _SEARCH_WITH_TOO_LITTLE_MEMORY]
+    assert subprocess.check_output(command, text=True) == "[0, 1, 2] True\n"
