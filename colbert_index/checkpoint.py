@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import sync_all
 from polyqa.models import EMBEDDED_ENCODER
 from polyqa.models.compact import colbert_weights_path, minilm_path, read_compact
 
@@ -124,6 +125,7 @@ def embedded_checkpoint() -> Path:
             if not metadata_file.is_file():
                 _make(shipped, work)
                 shutil.rmtree(target, ignore_errors=True)
+                sync_all(work)
                 work.rename(target)
     return target
 

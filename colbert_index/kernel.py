@@ -18,6 +18,7 @@ from filelock import FileLock
 from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.files import sync_all
 from polyqa.base.folders import user_folder
 
 _SOURCE = Path(__file__).with_name("maxsim.cpp")
@@ -109,6 +110,7 @@ def _compile(library: Path) -> None:
                 f"Compiling ColBERT's search failed: {reason.strip()} Check that {command[0]} is a C++17 compiler, or "
                 "set CXX to one (Debian, Ubuntu: apt-get install g++)."
             )
+        sync_all(Path(work))
         draft.replace(library)
 
 

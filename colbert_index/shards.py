@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import require_no_links, write_atomically
+from polyqa.base.files import require_no_links, sync_all, sync_folder, write_atomically
 from polyqa.base.values import Passage
 from polyqa.models import Encoder
 
@@ -114,7 +114,7 @@ def build_shards(
         shutil.rmtree(draft, ignore_errors=True)
         texts = spooled.texts(sampled(spooled.count, spooled.characters, part.settings))
         train_codec(texts, spooled.count, draft, part.location, part.settings)
-        draft.rename(codec)
+        _put(draft, codec)
     parts = [replace(part, folder=home / file.stem, codec=codec) for file in spooled.files]
     unbuilt = [shard for shard in parts if not shard.folder.is_dir()]
     with stage("building shards", spooled.count, "passage") as advance:
@@ -147,8 +147,15 @@ def build_shard(part: Part, encoder: Encoder | None = None) -> int:
     shutil.rmtree(draft, ignore_errors=True)  # of a worker that was lost
     draft.mkdir()
     write_part(replace(part, folder=draft), passages, encoder)
-    draft.rename(part.folder)
+    _put(draft, part.folder)
     return len(passages)
+
+
+def _put(draft: Path, place: Path) -> None:
+    """Put a folder in its place, where it is taken for whole: after a power cut, too."""
+    sync_all(draft)
+    draft.rename(place)
+    sync_folder(place.parent)
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import require_no_links, sync, sync_folder, write_atomically
+from polyqa.base.files import require_no_links, sync_all, sync_folder, write_atomically
 
-from .files import IndexFaultError, folders_of, is_damage, no_index, read_manifest
+from .files import IndexFaultError, is_damage, no_index, read_manifest
 from .writing import one_writer
 
 with suppress(ImportError):  # on Windows, where no folder can be opened to be locked
@@ -205,12 +205,11 @@ def new_version(index: Path) -> Iterator[Path]:
         yield work
         number = 1 + max(map(_number, versions(index)), default=0)
         name = f"{number:06}-{read_manifest(work).fingerprint}"
-        for path in (path for part in folders_of(work) for path in part.iterdir() if path.is_file()):
-            with path.open("rb") as file:
-                sync(file.fileno())
+        sync_all(work)
         (index / VERSIONS).mkdir(parents=True, exist_ok=True)
         work.rename(index / VERSIONS / name)
         sync_folder(index / VERSIONS)
+        sync_folder(index.parent)
         write_atomically(index / CURRENT, f"{name}\n".encode())
         _remove_old(index)
 

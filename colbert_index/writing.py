@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import locked
+from polyqa.base.files import locked, sync_all, sync_folder
 
 _BUILDING = ".building-"
 
@@ -58,7 +58,9 @@ def replacing(target: Path) -> Iterator[Path]:
             old.rename(target)  # killed between the two renames below
         shutil.rmtree(old, ignore_errors=True)
         yield work
+        sync_all(work)
         if target.exists():
             target.rename(old)
         work.rename(target)
+        sync_folder(target.parent)  # else the old one might go, and no new one come
         shutil.rmtree(old, ignore_errors=True)

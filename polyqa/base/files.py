@@ -33,6 +33,15 @@ def sync_folder(folder: Path) -> None:
             os.close(opened)
 
 
+def sync_all(folder: Path) -> None:
+    """Wait until everything in a folder is on the disk: before it is renamed, which may come there earlier."""
+    for place, _, files in os.walk(folder):
+        for name in files:
+            with Path(place, name).open("rb") as file:
+                sync(file.fileno())
+        sync_folder(Path(place))
+
+
 def opened_itself(path: str | Path, flags: int) -> int:
     """Open a file, unless it is a link: an ``opener`` for `open`, for files beside those that a user named."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)

@@ -8,7 +8,7 @@ import pytest
 from filelock import FileLock
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import locked, write_atomically
+from polyqa.base.files import locked, sync_all, write_atomically
 
 
 def test_texts_bytes_and_parts_are_written(tmp_path: Path) -> None:
@@ -58,3 +58,13 @@ def test_a_lock_is_held_by_one(tmp_path: Path) -> None:
         locked(lock, "runs/mine"),
     ):
         pass
+
+
+def test_a_folder_is_synced_with_all_that_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    for place in (tmp_path, tmp_path / "a" / "b"):
+        (place / "file").touch()
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
+    sync_all(tmp_path)
+    assert sorted(synced) == sorted(path.stat().st_ino for path in (tmp_path, *tmp_path.rglob("*")))

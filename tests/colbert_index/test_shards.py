@@ -1,6 +1,7 @@
 """An index in shards is one index: built in parts, found as one, changed where it must be."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -268,3 +269,14 @@ def test_a_damaged_shard_is_not_taken_over(copied: ColBERTIndex) -> None:
     with pytest.raises(IndexFaultError, match=r"0002/0\.residuals\.pt is damaged"):
         add_passages(copied, [NEW])  # which would be another shard's
     assert ColBERTIndex(copied.path).version == copied.version
+
+
+def test_what_a_later_build_goes_on_with_is_on_the_disk(
+    passages: list[Passage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: set[int] = set()
+    monkeypatch.setattr(os, "fsync", lambda file: synced.add(os.fstat(file).st_ino))
+    with pytest.raises(OSError, match="No space left"):
+        build_index(passages, tmp_path / "index", shards=3, run=Failing(1), progress=False)
+    for folder in (shards_home(tmp_path / "index") / "codec", shards_home(tmp_path / "index") / "0000"):
+        assert {path.stat().st_ino for path in (folder, *folder.rglob("*"))} <= synced

@@ -245,6 +245,15 @@ def test_an_update_that_is_killed_leaves_the_old_version_or_the_new(
     assert litter(path.parent) == []
 
 
+def test_a_version_is_on_the_disk_before_it_is_in_force(
+    copy_index: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: set[int] = set()
+    monkeypatch.setattr(os, "fsync", lambda file: synced.add(os.fstat(file).st_ino))
+    folder = add_passages(ColBERTIndex(copy_index()), [MARMOT]).folder
+    assert {path.stat().st_ino for path in (folder, *folder.rglob("*"))} <= synced
+
+
 def test_an_update_while_somebody_writes_waits_for_nobody(copy_index: Callable[[], Path]) -> None:
     index = ColBERTIndex(copy_index())
     with (

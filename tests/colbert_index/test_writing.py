@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,12 @@ def test_only_one_process_replaces_a_folder(tmp_path: Path) -> None:
         replacing(tmp_path / "x"),
     ):
         raise AssertionError
+
+
+def test_the_new_folder_is_on_the_disk_before_the_old_one_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
+    with replacing(tmp_path / "x") as work:
+        (work / "file").write_text("new")
+    places = (tmp_path / "x" / "file", tmp_path / "x", tmp_path)
+    assert synced == [path.stat().st_ino for path in places]
