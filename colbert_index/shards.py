@@ -8,7 +8,7 @@ goes on with them, if the passages, the checkpoint and the settings are the same
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from .stages import stage
 
 _AT_ONCE = 512  # passages between two moves of a bar
 _READ_AT_ONCE = 1_000  # the same while the corpus is read
+_WRITTEN_AT_ONCE = 1 << 24  # characters, to the files of all shards
 _STATE = "state.json"
 _TEXTS, _CODEC = "texts", "codec"
 
@@ -194,15 +195,28 @@ def spool(corpus: CorpusSource, folder: Path, shards: int) -> Spool:
     files = tuple(folder / f"{number:04}.jsonl" for number in range(shards))
     kinds, count, characters = ColumnKinds(), 0, 0
     read, ids = as_corpus(corpus), folder / "ids.sqlite"
-    with ExitStack() as opened, stage("reading the corpus") as advance:
-        streams = [opened.enter_context(file.open("w", encoding="utf-8")) for file in files]
+    waiting: list[list[str]] = [[] for _ in files]
+
+    def write() -> None:
+        for file, lines in zip(files, waiting, strict=True):  # there may be more shards than files that may be open
+            with file.open("a", encoding="utf-8") as stream:
+                stream.writelines(lines)
+            lines.clear()
+
+    with stage("reading the corpus") as advance:
+        size = 0
         for passage in read.distinct(ids):
-            streams[count % shards].write(passage_line(passage))
+            waiting[count % shards].append(line := passage_line(passage))
             kinds.add(passage)
             count += 1
             characters += len(passage.indexed_text)
+            size += len(line)
+            if size > _WRITTEN_AT_ONCE:
+                write()
+                size = 0
             if count % _READ_AT_ONCE == 0:
                 advance(_READ_AT_ONCE)
+        write()
     ids.unlink()
     if count < shards:
         raise PolyqaError(f"{count} passages make no {shards} shards; leave out --shards, or ask for fewer.")

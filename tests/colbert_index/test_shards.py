@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -27,7 +28,7 @@ from polyqa.colbert_index.compressed import CompressedVectors
 from polyqa.colbert_index.compressing import write_inverted_file
 from polyqa.colbert_index.files import read_part, write_checksums
 from polyqa.colbert_index.settings import fingerprint
-from polyqa.colbert_index.shards import Part, build_shard, shards_home
+from polyqa.colbert_index.shards import Part, build_shard, shards_home, spool
 from polyqa.models import Encoder
 
 QUERIES = ["what stops the kite from spinning", "why does printing metal hold lead", "salt in the tea"]
@@ -280,3 +281,16 @@ def test_what_a_later_build_goes_on_with_is_on_the_disk(
         build_index(passages, tmp_path / "index", shards=3, run=Failing(1), progress=False)
     for folder in (shards_home(tmp_path / "index") / "codec", shards_home(tmp_path / "index") / "0000"):
         assert {path.stat().st_ino for path in (folder, *folder.rglob("*"))} <= synced
+
+
+def test_there_may_be_more_shards_than_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polyqa.colbert_index.shards._WRITTEN_AT_ONCE", 100)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = max(int(one.name) for one in Path("/dev/fd").iterdir())
+    resource.setrlimit(resource.RLIMIT_NOFILE, (20 + most, limits[1]))
+    try:
+        spooled = spool([f"Passage {number}." for number in range(150)], tmp_path / "texts", 100)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    expected = [f"Passage {number}." for shard in range(100) for number in range(shard, 150, 100)]
+    assert [passage.text for passage in spooled.passages()] == expected
