@@ -8,6 +8,7 @@ from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import sync_all
+from polyqa.base.folders import expanded
 from polyqa.models import EMBEDDED_ENCODER
 from polyqa.models.compact import colbert_weights_path, minilm_path, read_compact
 
@@ -33,7 +34,7 @@ def model_name(name: str) -> str:
     """Return the name that an index keeps of a model: of a folder its whole path, which is right in every other."""
     if name in (EMBEDDED_CHECKPOINT, EMBEDDED_ENCODER):
         return name
-    folder = Path(name).expanduser()
+    folder = expanded(name)
     return str(folder.absolute()) if folder.is_dir() else name
 
 
@@ -47,7 +48,7 @@ def resolve_checkpoint(name: str) -> str:
     """
     if checkpoint_name(name) == EMBEDDED_CHECKPOINT:
         return str(embedded_checkpoint())
-    path = Path(name).expanduser()
+    path = expanded(name)
     if not path.is_dir():
         if name.startswith((".", "/", "~")) or name.count("/") > 1:
             raise PolyqaError(f"There is no ColBERT checkpoint at {path}.")

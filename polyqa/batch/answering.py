@@ -19,6 +19,7 @@ import dspy
 from polyqa.asking import awaited, check_confidence, check_question, result_of
 from polyqa.base.errors import PolyqaError
 from polyqa.base.files import locked, write_atomically
+from polyqa.base.folders import expanded
 from polyqa.base.ledger import Ledger, exporting, open_ledger, read_lines, remove_ledger
 from polyqa.base.rows import exists, located
 from polyqa.base.text import counted
@@ -241,7 +242,7 @@ def answer_many(
     models = Models.of(models)
     check_confidence(min_confidence)
     bound_cache()
-    path = Path(out).expanduser()
+    path = expanded(out)
     asked = read_asked(questions)
     source = questions.source if isinstance(questions, Questions) else questions
     file = located(source)[0] if isinstance(source, str | Path) else None
@@ -302,7 +303,7 @@ def answer_many(
 
 def unanswered(asked: Sequence[Asked], path: Path) -> list[Asked]:
     """Return the questions that have no answer in a file yet, or failed."""
-    path = path.expanduser()
+    path = expanded(path)
     begun = path.is_file() and _settings_of(path).is_file()  # what else is wrong with them is told by `answer_many`
     lines = _by_new_ids(read_lines(path, _line) if begun else [], asked)
     return [question for question in asked if question.id not in lines or _failed(lines[question.id])]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from polyqa.base.errors import PolyqaError
+from polyqa.base.folders import expanded
 from polyqa.base.rows import Record, folded, problem, read_lines, rows_in_memory
 from polyqa.evaluation.loading.ambiguous import SituatedQARecord
 from polyqa.evaluation.loading.convert import check, unnested
@@ -59,7 +60,7 @@ def read_asked(given: Given) -> list[Asked]:
 
 def _read(given: Any, split: str | None) -> list[Asked]:
     if isinstance(given, str | Path) and Path(given).suffix.lower() == _TEXT:
-        path = Path(given).expanduser()
+        path = expanded(given)
         if split is not None:
             raise problem(path, f"a text has no splits, so no {split!r}; leave the split out")
         lines = read_lines(path)

@@ -12,6 +12,7 @@ from polyqa.base.cores import usable_cores
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.files import file_hash, visible_files
+from polyqa.base.folders import expanded
 from polyqa.base.rows import SUFFIXES, exists, format_of, is_saved
 from polyqa.base.text import counted, well_formed
 from polyqa.base.values import Passage
@@ -105,7 +106,7 @@ class Documents:
         self, path: str | Path, splitter: Splitter | None = None, *, before: Mapping[str, ReadFile] | None = None
     ) -> None:
         needs("kreuzberg", extra="documents", for_="Reading documents")
-        self.path = Path(path).expanduser()
+        self.path = expanded(path)
         if not exists(self.path):
             raise PolyqaError(f"{self.path} is neither a folder nor a file.")
         self.splitter = splitter or Splitter()

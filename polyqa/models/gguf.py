@@ -11,7 +11,7 @@ from glob import escape
 from pathlib import Path
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.folders import home_folder
+from polyqa.base.folders import expanded, home_folder
 
 _PIECES, _PIECE = 64, 1 << 16  # of a file that are hashed, and bytes of each
 
@@ -167,7 +167,7 @@ def model_file(name: str = "") -> Path:
         If the file is not there, with the command that gets it, or the name is not known.
     """
     if name.lower().endswith(".gguf"):
-        path = Path(name).expanduser()
+        path = expanded(name)
         if not path.is_file():
             raise PolyqaError(f"There is no file {path}.")
         return path

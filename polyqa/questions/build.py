@@ -7,6 +7,7 @@ from pathlib import Path
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
 from polyqa.base.files import require_no_links
+from polyqa.base.folders import expanded
 from polyqa.base.languages import MODELS_READ, corpus_language
 from polyqa.base.ledger import remove_ledger
 from polyqa.base.text import counted
@@ -116,7 +117,7 @@ def free_place(index: ColBERTIndex, out: str | Path | None = None, *, overwrite:
         for, whose journal is still there, may. Or if lancedb is not installed.
     """
     needs("lancedb", extra="questions", for_="A question database")
-    target = Path(out).expanduser().absolute() if out is not None else questions_path(index)
+    target = expanded(out).absolute() if out is not None else questions_path(index)
     require_no_links(target)
     if target.exists() and not (target / MANIFEST).is_file():
         raise PolyqaError(f"{target} is no database of questions; it is left alone. Choose another folder.")

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from polyqa.base.copies import Shared
 from polyqa.base.errors import PolyqaError
 from polyqa.base.extras import needs
+from polyqa.base.folders import expanded
 from polyqa.base.text import well_formed
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.colbert_index.retriever import require_positive
@@ -61,7 +62,7 @@ class QuestionDatabase(Shared):
     """
 
     def __init__(self, path: str | Path, *, encoder: Encoder | None = None, index: ColBERTIndex | None = None) -> None:
-        self.path = Path(path).expanduser().absolute()
+        self.path = expanded(path).absolute()
         self.manifest = _read_manifest(self.path)
         self.encoder = encoder
         if encoder is not None and encoder.name != self.manifest.encoder:

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from polyqa.base import folders
-from polyqa.base.folders import home_folder, user_folder
+from polyqa.base.errors import PolyqaError
+from polyqa.base.folders import home_folder, index_home, user_folder
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,11 @@ def test_the_environment_goes_before_the_checkout_and_that_before_the_user(
     assert home_folder("indexes", in_checkout="here/indexes") == tmp_path / "here" / "indexes"
     (tmp_path / "pyproject.toml").unlink()
     assert home_folder("indexes", in_checkout="here/indexes") == user_folder() / "indexes"
+
+
+def test_a_home_folder_that_is_not_known_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    for variable, use in (("POLYQA_HOME", index_home), ("XDG_DATA_HOME", user_folder)):
+        monkeypatch.setenv(variable, "~nobody-of-this-name/data")
+        with pytest.raises(PolyqaError, match=r"^~nobody-of-this-name/data: Could not .*\. Set HOME .* the whole path"):
+            use()

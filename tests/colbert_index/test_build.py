@@ -150,6 +150,11 @@ def test_what_is_no_checkpoint(
     assert [path.name for path in tmp_path.iterdir()] == ["empty"]
 
 
+def test_a_checkpoint_in_the_home_of_nobody_is_told(passages: list[Passage], tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match=r"^~nobody-of-this-name/colbert: .* give the whole path"):
+        build_index(passages, tmp_path / "x", checkpoint="~nobody-of-this-name/colbert", progress=False)
+
+
 def test_the_hash_of_a_checkpoint_is_that_of_weights_and_configuration(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     (tmp_path / "config.json").write_text("{}")
