@@ -119,6 +119,8 @@ class Ledger:
                 self._connection.executemany("INSERT OR REPLACE INTO results (id, result) VALUES (?, ?)", rows)
         except sqlite3.OperationalError as error:
             raise unwritable(self.path, error) from error
+        except sqlite3.DatabaseError as error:
+            raise _damaged(self.path, error) from error
 
     def _read(self, statement: str, *values: str) -> list[tuple[str, dict[str, Any]]]:
         try:

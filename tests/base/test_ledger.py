@@ -117,6 +117,18 @@ def test_a_damaged_ledger_gives_no_result_that_was_not_kept(tmp_path: Path) -> N
     assert told > 10
 
 
+def test_a_ledger_that_is_found_damaged_while_it_is_written_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "l.sqlite"
+    fill(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:8192] + bytes(len(whole) - 8192))  # two pages are of no results
+    with (
+        open_ledger(path, IDENTITY) as ledger,
+        pytest.raises(PolyqaError, match=r"l\.sqlite is damaged .* Remove it to begin again"),
+    ):
+        ledger.keep("b", {})
+
+
 def test_a_full_disk_is_one_error_and_keeps_what_was_kept(tmp_path: Path) -> None:
     """A real one: the limit of a file's size, in another process."""
     path = tmp_path / "l.sqlite"
