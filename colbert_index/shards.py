@@ -133,7 +133,7 @@ def _keep_only(home: Path, build: str) -> None:
     """Remove the finished shards of any other build."""
     state = home / _STATE
     with suppress(FileNotFoundError):
-        if state.read_text(encoding="utf-8") == build:
+        if state.read_bytes() == build.encode():
             return
     for path in home.iterdir():
         if path.is_dir() and path.name != _TEXTS:

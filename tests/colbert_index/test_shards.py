@@ -28,7 +28,7 @@ from polyqa.colbert_index.compressed import CompressedVectors
 from polyqa.colbert_index.compressing import write_inverted_file
 from polyqa.colbert_index.files import read_part, write_checksums
 from polyqa.colbert_index.settings import fingerprint
-from polyqa.colbert_index.shards import Part, build_shard, shards_home, spool
+from polyqa.colbert_index.shards import Part, _keep_only, build_shard, shards_home, spool
 from polyqa.models import Encoder
 
 QUERIES = ["what stops the kite from spinning", "why does printing metal hold lead", "salt in the tea"]
@@ -163,6 +163,13 @@ def test_what_was_finished_of_another_build_is_not_used(passages: list[Passage],
     build_index([*passages[:-1], NEW], place, shards=3, run=run, progress=False)
     assert run.asked == ["0000", "0001", "0002"]
     check_index(place)
+
+
+def test_a_damaged_note_of_what_was_being_built_is_of_another_build(tmp_path: Path) -> None:
+    (tmp_path / "0000").mkdir()
+    (tmp_path / "state.json").write_bytes(b"\xff")
+    _keep_only(tmp_path, "{}")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"state.json": "{}"}
 
 
 @pytest.mark.parametrize(
