@@ -90,6 +90,8 @@ def _trusted() -> dict[str, str]:
         return {}
     try:
         return _NAMED.validate_json(path.read_bytes())
+    except OSError as error:
+        raise PolyqaError(f"{path} cannot be read: {error.strerror}. Mend that, and try again.") from error
     except ValueError as error:
         raise PolyqaError(
             f"{path} cannot be read ({error_line(error)}); delete it, and name the models again."

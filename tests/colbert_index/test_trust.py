@@ -1,5 +1,6 @@
 """An index of a stranger's loads no model that nobody here has named, and never runs code of one."""
 
+import errno
 import json
 import shutil
 from collections.abc import Callable
@@ -141,3 +142,17 @@ def test_a_broken_list_trusts_nobody(text: str, home: Path, copy_folder: Callabl
     (home / "trusted.json").write_text(text)
     with pytest.raises(PolyqaError, match=r"trusted\.json cannot be read"):
         ColBERTIndex(naming(copy_folder(), checkpoint="somebody/colbert")).search("kite")
+
+
+def test_a_list_that_may_not_be_read_is_told(
+    home: Path, copy_folder: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(path: Path) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    index = ColBERTIndex(naming(copy_folder(), checkpoint="somebody/colbert"))
+    home.mkdir()
+    (home / "trusted.json").touch()
+    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    with pytest.raises(PolyqaError, match=r"trusted\.json cannot be read: Permission denied\. Mend that"):
+        trusted_checkpoint(index.manifest, index.path)
