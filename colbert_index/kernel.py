@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from filelock import FileLock
 from numpy.typing import NDArray
 
 from polyqa.base.errors import PolyqaError
-from polyqa.base.files import sync_all
+from polyqa.base.files import locked, sync_all
 from polyqa.base.folders import user_folder
 
 _SOURCE = Path(__file__).with_name("maxsim.cpp")
@@ -72,13 +71,12 @@ def library_path() -> Path:
 def compile_kernel(report: Callable[[str], None] = lambda _: None) -> None:
     """Compile the search if it is not, in about three seconds; ``report`` is then called with a line.
 
-    `PolyqaError` if there is no C++ compiler, or it fails.
+    `PolyqaError` if there is no C++ compiler, it fails, or the place cannot be written.
     """
     library = library_path()
     if library.is_file():
         return
-    library.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(library.parent / "polyqa.lock"):
+    with locked(library.parent / "polyqa.lock", library, patience=-1):
         if not library.is_file():
             report("compiling ColBERT's search (once, a few seconds) …")
             _compile(library)

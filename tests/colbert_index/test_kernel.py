@@ -92,3 +92,9 @@ def test_a_library_of_the_environment_serves_those_who_may_not_write_there(
 def test_the_kernel_gets_no_array_that_it_would_misread(wrong: np.ndarray) -> None:
     with pytest.raises(TypeError, match="expected a contiguous array of float32"):
         pointer(wrong, np.float32)
+
+
+def test_a_place_that_cannot_be_written_is_told(empty_home: Path) -> None:
+    empty_home.parent.touch()
+    with pytest.raises(PolyqaError, match=r"polyqa\.lock cannot be written: "):
+        compile_kernel()
