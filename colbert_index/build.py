@@ -85,21 +85,14 @@ def build_index(
         raise PolyqaError(f"An index has 1 to {MOST_SHARDS:,} shards, not {shards:,}.")
     settings = settings or IndexSettings()
     target = index_path(index)
-    if target.exists() and not is_half_made(target):
-        if not is_index(target):
-            raise PolyqaError(
-                f"{target} is not a polyqa index; it is left alone. Choose another name, or move it away."
-            )
-        if not overwrite:
-            raise PolyqaError(
-                f"{target} exists; remove it, choose another name, or overwrite it (--overwrite; overwrite=True)."
-            )
+    _require_free(target, overwrite=overwrite)
     passages = read_corpus(corpus) if shards == 1 else None
     location = resolve_checkpoint(checkpoint)
     weights_hash = checkpoint_hash(location)
     if passages is not None:
         warn_of_long(passages, location, settings.doc_maxlen)
     with new_version(target) as work, stages(progress):
+        _require_free(target, overwrite=overwrite)  # another build may have ended since
         part = Part(work, location, settings, model_name(encoder.name) if encoder else None)
         if passages is not None:
             forget_shards(target.resolve())
@@ -125,3 +118,15 @@ def build_index(
             write_checksums(work)
     trust(manifest)  # whoever builds names them himself
     return ColBERTIndex(target)
+
+
+def _require_free(target: Path, *, overwrite: bool) -> None:
+    """Raise `PolyqaError` if a place is taken: by something else, or by an index that is not to be overwritten."""
+    if not target.exists() or is_half_made(target):
+        return
+    if not is_index(target):
+        raise PolyqaError(f"{target} is not a polyqa index; it is left alone. Choose another name, or move it away.")
+    if not overwrite:
+        raise PolyqaError(
+            f"{target} exists; remove it, choose another name, or overwrite it (--overwrite; overwrite=True)."
+        )

@@ -1,7 +1,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +184,17 @@ def test_an_index_is_overwritten_only_on_demand(copy_index: Callable[[], Path]) 
     assert not (built.folder / "vectors.npy").exists()
     assert [file.read_text() for file in kept] == ["paid for", "paid for"]
     assert leftovers(path.parent) == []
+
+
+def test_an_index_that_was_built_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    def corpus() -> Iterator[str]:
+        build_index(["A marmot whistles."], tmp_path / "x", progress=False)
+        yield "A kite flies."
+
+    with pytest.raises(PolyqaError, match="exists; remove it, choose another name, or overwrite it"):
+        build_index(corpus(), tmp_path / "x", progress=False)
+    assert [passage.text for passage in ColBERTIndex(tmp_path / "x").passages] == ["A marmot whistles."]
+    assert leftovers(tmp_path) == []
 
 
 def test_an_index_behind_a_link_can_be_built_again(copy_index: Callable[[], Path]) -> None:
