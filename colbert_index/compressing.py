@@ -34,6 +34,7 @@ _CHARACTERS = 4.5  # of a token, about, in English
 _MARGIN = 1.1  # as that is not known exactly
 _EXACT = 1 << 14  # up to so many centroids each is looked at
 _EXACT_IN_KMEANS = 1 << 12  # there a vector that is counted with the second nearest moves a centroid little
+_QUANTILES_OF = 1 << 24  # numbers: torch sorts no more for them
 _GROUPS = 32  # that are searched for a vector
 _GROUPS_IN_KMEANS = 8
 _CODEC = ("centroids.pt", "buckets.pt", "avg_residual.pt")
@@ -218,7 +219,8 @@ def _trained(vectors: "Tensor", expected: float, settings: IndexSettings) -> Cod
     count = _centroids_for(expected)
     generator = torch.Generator().manual_seed(settings.seed)
     sample = vectors[torch.randperm(len(vectors), generator=generator)[: _POINTS_PER_CENTROID * count]].float()
-    held_out = sample[: max(1, min(len(sample) // 20, 50_000))]
+    most = min(50_000, _QUANTILES_OF // sample.shape[1] - 1)
+    held_out = sample[: max(1, min(len(sample) // 20, most))]
     with stage("finding centroids", settings.kmeans_iterations, "round") as advance:
         centroids = _centroids(sample.numpy(), count, settings, advance)
     with stage("measuring residuals"):

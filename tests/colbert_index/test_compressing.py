@@ -8,7 +8,7 @@ import torch
 from colbert.indexing.codecs.residual import ResidualCodec
 from numpy.typing import NDArray
 
-from polyqa.colbert_index import ColBERTIndex
+from polyqa.colbert_index import ColBERTIndex, IndexSettings
 from polyqa.colbert_index import compressing as module
 from polyqa.colbert_index.compressing import Codec, centroid_index, write_chunk, write_inverted_file
 from polyqa.colbert_index.engine import quiet
@@ -81,3 +81,18 @@ def test_kmeans_in_groups_finds_centroids_as_good(monkeypatch: pytest.MonkeyPatc
         assert centroids.shape == (1_000, 128)
         near.append((held_out @ centroids.T).max(axis=1).mean())
     assert near[1] == pytest.approx(near[0], abs=0.005)
+
+
+def test_residuals_are_measured_on_no_more_numbers_than_torch_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 25,000 vectors of 768 dimensions, say."""
+    sizes: list[int] = []
+    quantile = torch.Tensor.quantile
+
+    def noted(numbers: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
+        sizes.append(numbers.numel())
+        return quantile(numbers, levels)
+
+    monkeypatch.setattr(module, "_QUANTILES_OF", 400)
+    monkeypatch.setattr(torch.Tensor, "quantile", noted)
+    module._trained(torch.from_numpy(directions(2_000, 1, dim=8)), 2_000, IndexSettings())
+    assert sizes == [392, 392]
