@@ -3,7 +3,6 @@
 colbert-ai brings its training code along whatever is imported of it, which takes longer than a search does to load.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from polyqa.models.loading import resolve_precision
 from polyqa.models.running import keep_freed_memory
 
+from .multi_vector import read_json
 from .settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _direct(folder: Path, settings: IndexSettings) -> Encode | None:
     config = read_config(folder)
     if torch.cuda.is_available() or not is_bert(config) or not all(map(Path.is_file, files)):
         return None
-    colbert, tokens, tokenizer_config = (json.loads(path.read_text(encoding="utf-8")) for path in files[:3])
+    colbert, tokens, tokenizer_config = map(read_json, files[:3])
     weights = load_file(files[3])
     lowers = (tokens.get("normalizer") or {}).get("lowercase")
     if "linear.weight" not in weights or lowers is not tokenizer_config.get("do_lower_case", lowers):

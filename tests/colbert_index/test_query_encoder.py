@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from polyqa.base.errors import PolyqaError
 from polyqa.colbert_index import IndexSettings
 from polyqa.colbert_index.checkpoint import embedded_checkpoint
 from polyqa.colbert_index.engine import load_checkpoint
@@ -76,6 +77,14 @@ def test_what_colbert_ai_reads_in_another_way_is_left_to_it(other: str, tmp_path
 def _vocabulary(folder: Path) -> str:
     words = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
     return "".join(f"{word}\n" for word in sorted(words, key=words.get))
+
+
+@pytest.mark.parametrize("file", ["artifact.metadata", "tokenizer.json"])
+def test_a_damaged_file_of_a_checkpoint_is_named(file: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(embedded_checkpoint(), tmp_path / "checkpoint"))
+    (folder / file).write_text('{"half')
+    with pytest.raises(PolyqaError, match=rf"checkpoint/{file} cannot be read"):
+        load_query_encoder(folder, IndexSettings())
 
 
 @pytest.mark.slow
