@@ -16,6 +16,7 @@ The locks are those of `fcntl.flock`, which end with their process. Where there 
 systems) a version is kept for a day after the next one came, and nobody is told whether it is still read.
 """
 
+import errno
 import os
 import re
 import shutil
@@ -39,6 +40,7 @@ VERSIONS = "versions"
 QUESTIONS = "questions"
 _GONE = ".gone-"
 _NAME = re.compile(r"(\d{6,12})-([0-9a-f]{16})")
+_NO_MORE_FILES = (errno.EMFILE, errno.ENFILE)
 _PATIENCE = 5.0  # seconds
 _PAUSE = 0.005
 _UNLOCKED_FOR = 24 * 3600.0  # seconds
@@ -180,7 +182,9 @@ def _held(folder: Path) -> Held | None:
                 return None
         except (BlockingIOError, FileNotFoundError):
             return None
-        except OSError:  # a file system without locks
+        except OSError as error:  # a file system without locks
+            if error.errno in _NO_MORE_FILES:
+                raise
             return Held(folder)
         opened.pop_all()
         return Held(folder, lock)
@@ -262,6 +266,7 @@ def _alone(folder: Path) -> Iterator[bool | None]:
             alone = False
         except FileNotFoundError:
             raise
-        except OSError:  # a file system without locks
-            pass
+        except OSError as error:  # a file system without locks
+            if error.errno in _NO_MORE_FILES:
+                alone = False  # it cannot be told
         yield alone

@@ -188,6 +188,21 @@ def test_without_locks_a_version_is_kept_for_a_day(
     assert kept(path) == ["2", "3", "4"]
 
 
+def test_where_no_more_files_may_be_opened_a_version_is_not_taken_for_one_without_locks(
+    copy_index: Callable[[], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*given: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    path = copy_index()
+    (folder,) = (path / VERSIONS).iterdir()
+    monkeypatch.setattr(os, "open", fails)
+    with pytest.raises(OSError, match="Too many open files"):
+        ColBERTIndex(path)
+    with versions._alone(folder) as alone:
+        assert alone is False
+
+
 def test_leftovers_of_killed_writers_go_when_somebody_writes_beside_them(
     copy_index: Callable[[], Path], tmp_path: Path
 ) -> None:
