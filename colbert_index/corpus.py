@@ -132,6 +132,8 @@ class PassageRecord(BaseModel, frozen=True, extra="allow"):
     def _metadata(self) -> dict[str, MetadataValue]:
         """Return what a condition can be about; LangChain's ``metadata`` counts as columns.
 
+        A column without a name, as pandas writes its index, is none: with it equal rows would differ.
+
         A day is a day, also where pandas and Parquet add its midnight: `date <= 2024-01-31` would leave it out.
         """
         columns = self.model_extra or {}
@@ -141,7 +143,7 @@ class PassageRecord(BaseModel, frozen=True, extra="allow"):
         return {
             name: value.isoformat().removesuffix("T00:00:00") if isinstance(value, date) else value
             for name, value in columns.items()
-            if isinstance(value, MetadataValue | date) and value != "" and name not in TEXTS and name[:1] != "_"
+            if isinstance(value, MetadataValue | date) and value != "" and name not in ("", *TEXTS) and name[:1] != "_"
         }
 
 

@@ -593,6 +593,13 @@ def test_numbers_and_ids_of_databases_are_metadata() -> None:
     assert [one.pid for one in read_corpus([{"id": Decimal(number), "text": number} for number in numbers])] == numbers
 
 
+def test_the_index_that_pandas_writes_is_no_metadata(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text(",text,product\n0,It lasts two years.,Falcon\n1,It lasts two years.,Falcon\n")
+    with pytest.warns(UserWarning, match="1 repeated passage left out"):
+        (passage,) = read_corpus(tmp_path / "c.csv")
+    assert passage.metadata == {"product": "Falcon"}
+
+
 def test_rows_without_an_id_that_differ_in_metadata_are_two_passages() -> None:
     rows = [{"text": "It lasts two years.", "product": product} for product in "AAB"]
     with pytest.warns(UserWarning, match="1 repeated passage left out"):
