@@ -40,9 +40,9 @@ def check_index(index: str | Path) -> ColBERTIndex:
         raise IndexFaultError(f"{where} its passages do not match its fingerprint. Build it again.")
     trusted_checkpoint(handle.manifest, handle.path)
     handle.token_vectors  # noqa: B018  checks its files before it loads them
-    if handle.manifest.encoder is not None:
-        _check_sentence_vectors(handle)
     probes = _probes(handle)
+    if handle.manifest.encoder is not None:
+        _check_sentence_vectors(handle, probes)
     queries = [probe.indexed_text for probe in probes]
     results = handle.search_many(queries, k=1 if len(handle) <= _SMALL else 10)
     handle.bm25.search_many(queries, 1)
@@ -60,11 +60,10 @@ def _probes(handle: ColBERTIndex) -> list[Passage]:
     return handle.passages[::step][:_PROBES]
 
 
-def _check_sentence_vectors(handle: ColBERTIndex) -> None:
+def _check_sentence_vectors(handle: ColBERTIndex, probes: list[Passage]) -> None:
     """Check that a sample of the stored sentence vectors is what the encoder gives."""
     name = trusted_encoder(handle.manifest, handle.path)
     stored = handle.vectors(name)
-    probes = _probes(handle)
     fresh = Encoder(name).encode([probe.indexed_text for probe in probes])
     positions = [at for probe in probes if (at := handle.position(probe)) is not None]
     stored_vectors = None if stored is None else np.stack([stored[at] for at in positions], dtype=np.float32)
