@@ -135,12 +135,13 @@ def _run(program: dspy.Module, plan: Plan, gepa_callbacks: Sequence[object]) -> 
         case "GEPA":
             own_metric = metric.with_feedback if isinstance(metric, PlainMetric) else None
             arguments["metric"] = own_metric or FeedbackMetric(metric.reader, measure=metric.measure)
-            arguments |= {"reflection_lm": plan.writer, "track_stats": True}  # else it keeps no candidate
+            arguments["reflection_lm"] = plan.writer
     arguments |= recipe.settings
     if recipe.optimizer == "SIMBA":
         arguments["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself
     if recipe.optimizer == "GEPA":
-        arguments["gepa_kwargs"] = {"callbacks": list(gepa_callbacks), **arguments.get("gepa_kwargs", {})}
+        arguments["track_stats"] = True  # else it keeps no candidate, and what it rejected has no parent to be told of
+        arguments["gepa_kwargs"] = {"callbacks": list(gepa_callbacks), **(arguments.get("gepa_kwargs") or {})}
     of_making, of_compiling = parameters(recipe.optimizer)
     with redirect_stdout(sys.stderr):
         optimizer = make(**{name: value for name, value in arguments.items() if name in of_making})

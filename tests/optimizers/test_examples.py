@@ -25,6 +25,7 @@ from polyqa.metrics.optimizing import AnswerMetric
 from polyqa.models import Reader
 from polyqa.optimizers import Plan, Recipe, calls, compile, compiler, recipe
 from polyqa.optimizers.examples import PlainMetric, as_question
+from polyqa.optimizers.teleprompters import run_teleprompter
 from polyqa.signatures import ClarifyQuestion
 
 NAMES = ("Alba", "Brno", "Cork", "Delf")
@@ -246,6 +247,22 @@ def test_gepa_hears_the_users_own_feedback(reader: Reader) -> None:
     assert (told.score, told.feedback) == (0.5, "Say the year in answer.")
     told = PlainMetric(lambda gold, pred, trace: 0.25, {}, reader).with_feedback(gold, dspy.Prediction(answer="x"))
     assert (told.score, told.feedback) == (0.25, "The metric gives this answer 0.25.")
+
+
+def test_gepa_keeps_its_candidates_also_where_its_settings_say_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    class Noting(dspy.GEPA):
+        def __init__(self, **settings: Any) -> None:
+            given.update(settings)
+
+        def compile(self, student: dspy.Module, *, trainset: Any, valset: Any) -> dspy.Module:
+            return student
+
+    monkeypatch.setattr(dspy, "GEPA", Noting)
+    settings = {"auto": "light", "track_stats": False, "gepa_kwargs": None}
+    run_teleprompter(OneStep(), planned(Recipe(name="own", optimizer="GEPA", settings=settings)))
+    assert (given["track_stats"], given["gepa_kwargs"]) == (True, {"callbacks": []})
 
 
 def test_demos_of_any_type_are_saved(tmp_path: Path) -> None:
