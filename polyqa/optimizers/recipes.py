@@ -26,8 +26,14 @@ WRITING: frozenset[str] = frozenset({"COPRO", "MIPROv2", "SIMBA", "GEPA", "Infer
 # These take runs on the trainset for demos if the metric accepts them: from the threshold on.
 GATHERING: frozenset[str] = frozenset({"own-runs", "BootstrapFewShot", "BootstrapFewShotWithRandomSearch", "MIPROv2"})
 
-NUMBERS = frozenset({"rounds", "start", "challengers", "num_candidates", "num_rules", "minibatch_size", "bsize"})
-"""Settings that polyqa itself reads with `Recipe.number`."""
+NUMBERS: Mapping[str, int] = {
+    **dict.fromkeys(("rounds", "start", "challengers", "num_candidates", "num_rules", "minibatch_size", "bsize"), 1),
+    **dict.fromkeys(("depth", "max_rounds", "num_trials", "max_full_evals", "max_metric_calls"), 1),
+    **dict.fromkeys(("max_steps", "max_demos", "max_bootstrapped_demos", "max_labeled_demos"), 0),
+    "num_candidate_programs": 0,
+    "breadth": 2,
+}
+"""Settings that are whole numbers, and the least of each: DSPy fails on others only when runs were paid for."""
 MINIBATCH = 35
 """Questions of MIPROv2's minibatches, if the recipe says nothing else."""
 
@@ -121,12 +127,15 @@ class Recipe(BaseModel, extra="forbid", frozen=True):
         return train * sum(part.optimizer == "own-runs" for part in self.parts)
 
     def number(self, setting: str, default: int) -> int:
-        """Return a setting, or the default; raise `PolyqaError` if it is not a whole number from 1 on."""
+        """Return a setting of `NUMBERS`, or the default; raise `PolyqaError` if it is no such number."""
         value = self.settings.get(setting)
         if value is None:
             return default
-        if not isinstance(value, int) or value < 1:
-            raise PolyqaError(f"The recipe {self.name!r} has {setting}={value!r:.40}; it is a whole number from 1 on.")
+        if not isinstance(value, int) or isinstance(value, bool) or value < NUMBERS[setting]:
+            least = NUMBERS[setting]
+            raise PolyqaError(
+                f"The recipe {self.name!r} has {setting}={value!r:.40}; it is a whole number from {least} on."
+            )
         return value
 
     @property

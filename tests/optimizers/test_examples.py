@@ -384,6 +384,10 @@ def test_a_language_model_may_be_asked_with_what_is_no_json(tmp_path: Path) -> N
         ("MIPROv2", {"minibatch_size": "4"}, "has minibatch_size='4'; it is a whole number from 1 on"),
         ("InferRules", {"num_rules": 0}, "has num_rules=0; it is a whole"),
         ("SIMBA", {"bsize": 2.5}, "has bsize=2.5; it is a whole"),
+        ("SIMBA", {"max_steps": True}, "has max_steps=True; it is a whole number from 0 on"),
+        ("COPRO", {"breadth": 1}, "has breadth=1; it is a whole number from 2 on"),
+        ("COPRO", {"depth": 0}, "has depth=0; it is a whole number from 1 on"),
+        ("BootstrapFewShot", {"max_bootstrapped_demos": "4"}, "has max_bootstrapped_demos='4'; it is a whole"),
     ],
 )
 def test_settings_that_are_of_no_use_cost_no_call(
