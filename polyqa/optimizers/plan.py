@@ -198,7 +198,10 @@ def check_disjoint(splits: Mapping[str, Sequence[Question]]) -> None:
         ids: set[str] = set()
         for question in questions:
             if question.id in ids:
-                raise PolyqaError(f"{name} holds the question {question.id!r} twice.")
+                raise PolyqaError(
+                    f"{name} holds the question {question.id!r} twice, {question.question!r:.80}; leave one out, or "
+                    "give each an id of its own."
+                )
             ids.add(question.id)
             keys = [("id", question.id), ("question", same_words(question.question))]
             if question.id.isdecimal() and len(question.id) <= _LONGEST_NUMBER:  # the number of a row is no id
