@@ -71,9 +71,11 @@ class Budget:
     confirm: Callable[[object], bool] = lambda what: True
 
     def __post_init__(self) -> None:
-        """Refuse what would be taken for nothing given."""
+        """Refuse what nothing can be done with."""
         if self.threads is not None and self.threads < 1:
             raise PolyqaError(f"threads is at least 1, not {self.threads}.")
+        if self.seed < 0:
+            raise PolyqaError(f"seed is a whole number from 0 on, not {self.seed}: MIPROv2 and SIMBA take no other.")
 
 
 @dataclass(frozen=True)

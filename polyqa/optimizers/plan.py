@@ -90,6 +90,8 @@ class Plan:
         """Take examples for questions, a function for a metric, and the name of a recipe."""
         if self.threads < 1:
             raise PolyqaError(f"threads is at least 1, not {self.threads}.")
+        if self.seed < 0:
+            raise PolyqaError(f"seed is a whole number from 0 on, not {self.seed}: MIPROv2 and SIMBA take no other.")
         examples: dict[Any, Any] = {}
         for name in ("trainset", "devset", "testset"):
             items = list(getattr(self, name))

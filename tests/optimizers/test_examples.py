@@ -431,6 +431,12 @@ def test_no_question_at_once_is_refused() -> None:
             make()
 
 
+def test_a_seed_below_0_is_refused_before_anything_is_paid() -> None:
+    for make in (lambda: planned("miprov2", seed=-1), lambda: polyqa.Budget(seed=-1)):
+        with pytest.raises(PolyqaError, match="seed is a whole number from 0 on, not -1"):
+            make()
+
+
 def test_a_program_that_comes_out_otherwise_after_a_stop_is_scored_anew(tmp_path: Path) -> None:
     away = True
 
