@@ -88,14 +88,15 @@ def _data(demo: Any, fields: Iterable[str]) -> dict[str, Any]:
 def prompt_diff(before: dspy.Module, after: dspy.Module, *, most: int | None = None) -> str:
     """Return how the prompts of two programs differ, per predictor, as Markdown with unified diffs.
 
-    A predictor that only one of them has is shown against nothing; of its demos the first ``most`` are compared.
+    A predictor that only one of them has is shown against nothing; of its demos the first ``most`` are compared. What
+    differs in other demos only, or behind the end of long values, is told in words.
     """
     left, right = prompt_texts(before, most=most), prompt_texts(after, most=most)
     parts = []
-    for name in dict.fromkeys([*left, *right]):
+    for name, change in prompt_changes(before, after).items():
         old, new = (texts.get(name, "").splitlines() for texts in (left, right))
         diff = "\n".join(difflib.unified_diff(old, new, "before", "after", lineterm="", n=1))
-        parts.append(f"### {name}\n\n" + (fenced(diff, "diff") if diff else "unchanged"))
+        parts.append(f"### {name}\n\n" + (fenced(diff, "diff") if diff else change))
     return "\n\n".join(parts) + "\n"
 
 
