@@ -14,7 +14,7 @@ from polyqa.metrics.agreement import agree
 from polyqa.metrics.text import normalize_answer
 from polyqa.optimizers.prompts import fenced
 
-from .readme import lm_option
+from .readme import handle_of, lm_option
 
 if TYPE_CHECKING:
     from polyqa.adapting import Adapted
@@ -46,6 +46,7 @@ def adaptation_report(adapted: "Adapted") -> str:
         most=_MOST,
         families=[(name, ", ".join(titles)) for name, titles in adapted.families.items()],
         dropped=[(reason, f"{count:,}") for reason, count in adapted.dropped.items()],
+        folder=Markup(quote(str(adapted.made.path))),
         command=Markup(fenced(plain(ask_command(adapted)), "sh")),
     )
 
@@ -90,7 +91,8 @@ def still_wrong(adapted: "Adapted") -> list[Record]:
 def ask_command(adapted: "Adapted") -> str:
     """Return the command that asks the adapted program, with one of the questions."""
     question = (adapted.ambiguous or adapted.questions)[0].question
-    return f"polyqa ask {quote(question)} --program {quote(str(adapted.made.path))}{lm_option(adapted.made.card)}"
+    program = quote(handle_of(adapted.made.path))
+    return f"polyqa ask {quote(question)} --program {program}{lm_option(adapted.made.card)}"
 
 
 def _answers(record: Record) -> set[str]:

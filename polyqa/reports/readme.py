@@ -27,7 +27,7 @@ def artifact_readme(card: Card, state: Mapping[str, Any], folder: str | Path) ->
 
     ``folder`` is the artifact's as it was given: it is loaded by that, unless it lies where names are looked up.
     """
-    handle = _handle(Path(folder))
+    handle = handle_of(Path(folder))
     recipe = Recipe.model_validate({name: value for name, value in card.recipe.items() if name != "seed"})
     facts = artifact_facts(card)
     if recipe.gathers:
@@ -66,7 +66,7 @@ def _predictors(state: Mapping[str, Any], *, instructions: bool) -> Iterator[tup
         yield name, Markup(written), title if demos else "", Markup(fenced(texts))
 
 
-def _handle(folder: Path) -> str:
+def handle_of(folder: Path) -> str:
     """Return what a program is loaded by: a name only where names are found and no program has it."""
     place = folder.resolve()
     if place.parent == compiled_home().resolve() and place.name not in PROGRAMS:

@@ -13,7 +13,7 @@ from polyqa.base.values import Interpretation
 from polyqa.reports.adaptation import adaptation_report
 
 
-def page(text: str, n: int = 24) -> str:
+def page(text: str, n: int = 24, folder: str = "adapted/my bridges") -> str:
     def run(name: str, value: float, loser: float) -> object:
         scores = [{"disambig_f1": loser if at == 0 else value} for at in range(n)]
         given = {0: (), 1: (Interpretation(question=f"{text} {name}?", answer=f"{name} blue"),)}
@@ -33,9 +33,7 @@ def page(text: str, n: int = 24) -> str:
     adapted = SimpleNamespace(
         test_runs=(run("before", 0.2, 0.5), run("after", 0.6, 0.1)),
         measure="disambig_f1",
-        made=SimpleNamespace(
-            card=SimpleNamespace(name="bridges (rac)", lm="local/qwen"), path=Path("compiled/my bridges")
-        ),
+        made=SimpleNamespace(card=SimpleNamespace(name="bridges (rac)", lm="local/qwen"), path=Path(folder)),
         counts=object(),
         questions=[question(text), question("plain", ["blue"])],
         ambiguous=[question(text, ["blue", "green"])],
@@ -71,9 +69,15 @@ def test_it_tells_what_changed() -> None:
         "## Still wrong: 1 held-out question with no right short answer",
         "| Tay Bridge | Tay Bridge (1878), When did it open |",
         "3. Ask the adapted program:",
-        "polyqa ask 'What colour is When did it open?' --program 'compiled/my bridges' --lm local/qwen",
+        "polyqa ask 'What colour is When did it open?' --program 'adapted/my bridges' --lm local/qwen",
+        "1. Read `questions.json` in this folder, correct it, and run the command again with `--questions "
+        "'adapted/my bridges'/questions.json` and another `--out`.",
     ):
         assert line in text.splitlines()
+
+
+def test_a_folder_that_is_called_as_a_program_is_asked_for_by_its_path() -> None:
+    assert " --program ./rac --lm local/qwen" in page("When did it open", folder="rac")
 
 
 def test_it_says_what_the_figures_are_of() -> None:
