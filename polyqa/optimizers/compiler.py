@@ -222,7 +222,7 @@ def _step(program: dspy.Module, plan: Plan) -> tuple[dspy.Module, list[Trial]]:
                 threads=plan.threads,
             )
             if not any(pools.values()):
-                warnings.warn(NO_GOOD_RUNS.format(len(plan.trainset), plan.recipe.threshold), stacklevel=2)
+                _warn_of_no_good_runs(plan)
             return _show(program, pools, plan), []
         case "clauses":
             return search_clauses(program, plan)
@@ -230,7 +230,13 @@ def _step(program: dspy.Module, plan: Plan) -> tuple[dspy.Module, list[Trial]]:
             noticed = Noticed()
             with dspy.context(lm=plan.lm, callbacks=[*(dspy.settings.callbacks or ()), noticed]):
                 compiled = run_teleprompter(program, plan, [noticed])
+            if plan.recipe.optimizer == "BootstrapFewShot" and dump_program(compiled) == dump_program(program):
+                _warn_of_no_good_runs(plan)
             return compiled, candidate_trials(program, compiled, plan, noticed)
+
+
+def _warn_of_no_good_runs(plan: Plan) -> None:
+    warnings.warn(NO_GOOD_RUNS.format(len(plan.trainset), plan.recipe.threshold), stacklevel=3)
 
 
 # Not Tree of Clarifications' and Self-RAG's judgements: theirs are of one passage.

@@ -157,8 +157,9 @@ def test_labels_that_fill_nothing_are_told(tmp_path: Path) -> None:
         assert [len(one.demos) for one in made.program.predictors()] == [demos]
 
 
-def test_runs_of_which_none_is_good_are_told(tmp_path: Path) -> None:
-    own = Recipe(name="own", optimizer="own-runs")
+@pytest.mark.parametrize("optimizer", ["own-runs", "BootstrapFewShot"])
+def test_runs_of_which_none_is_good_are_told(optimizer: Any, tmp_path: Path) -> None:
+    own = Recipe(name="own", optimizer=optimizer)
     plan = planned(own, tell=lambda prompt: {"answer": "green"}, metric=lambda gold, pred, trace=None: 0.0)
     with pytest.warns(UserWarning, match=r"^None of the 3 runs .* nothing: one scores 0\.5 or more"):
         made = compile(OneStep(), plan, tmp_path / "work")
