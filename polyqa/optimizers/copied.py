@@ -14,10 +14,15 @@ import dspy
 
 from polyqa.evaluation.records import Record
 from polyqa.metrics.gold import Question
+from polyqa.metrics.text import SIGNS, UNSPACED
 
 LEAST = 6
-"""Words in a row that count as copied: fewer are shared by chance ("when was the first episode of")."""
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
+"""Words in a row that count as copied: fewer are shared by chance ("when was the first episode of").
+
+Where a script puts no space between words, each character is a word.
+"""
+_LETTER = rf"(?:(?!{UNSPACED})[\w{SIGNS}])"
+_WORD = re.compile(rf"{UNSPACED}|{_LETTER}+(?:['’]{_LETTER}+)*")
 
 
 @dataclass(frozen=True)

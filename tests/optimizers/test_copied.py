@@ -67,3 +67,10 @@ def test_every_copy_is_found_wherever_it_stands(before: list[str], after: list[s
     told = found(" ".join([*before, *words, *after]))
     assert any(" ".join(words) in run for _, run, _ in told)
     assert all(len(run.split()) >= LEAST for _, run, _ in told)
+
+
+def test_where_a_script_puts_no_space_between_words_each_character_is_one() -> None:
+    asked = "旧灯塔是哪一年建成的？"
+    train = [Question("t", asked, (Reading(asked, ("1902年",)),))]
+    (copy,) = copied_text(program("回答问题。"), program(f"回答问题。{asked}"), train, [])
+    assert copy.words == asked[:-1]
