@@ -36,9 +36,9 @@ from .clauses import search_clauses
 from .copied import Copied, copied_text
 from .dspy_trials import Noticed, candidate_trials, compilation_trials
 from .examples import PlainMetric
-from .labels import NO_DEMOS, label_demos
+from .labels import NO_DEMOS, Demo, label_demos
 from .plan import Plan, check_plan, check_recipe, check_teacher
-from .pool import Demo, bootstrap_pool
+from .pool import bootstrap_pool
 from .teleprompters import run_teleprompter
 from .trials import Trial
 

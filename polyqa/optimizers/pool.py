@@ -16,9 +16,8 @@ from polyqa.lm.recorder import recording
 from polyqa.metrics.gold import Question
 from polyqa.metrics.optimizing import AnswerMetric
 
+from .labels import Demo
 from .leave_one_out import leave_one_out
-
-Demo = dict[str, Any]
 
 
 @dataclass(frozen=True)
