@@ -180,9 +180,17 @@ def adapt(
     models = Models.of(models)
     out = Path(out)
     require_free(out)
+    name = out.resolve().name
+    try:
+        index_path(name)
+    except PolyqaError as error:
+        raise PolyqaError(
+            f"The index gets the name of the folder {out}, and {name!r} is no name of an index: call the folder by "
+            "letters, digits, '.', '_' and '-'."
+        ) from error
     if limit_passages is not None and limit_passages < 1:
         raise PolyqaError(f"limit_passages is at least 1, not {limit_passages}.")
-    with job("adapt", out.name, trace=False) as report:
+    with job("adapt", name, trace=False) as report:
         passages = _passages(corpus)
         if questions is None and len(passages) < _PARTS:
             raise PolyqaError(
@@ -201,7 +209,7 @@ def adapt(
         question_set = as_questions(questions) if questions is not None else None
         measure = _measure(measure, question_set)
         budget = replace(budget, threads=budget.threads or default_threads(models.lm))
-        index = ready_index(passages, out.name)
+        index = ready_index(passages, name)
         check_recipe(chosen, load(program, index=index, helper_lm=models.helper_lm))
         with kept_calls(out / ".work", budget.max_calls):
             described = (

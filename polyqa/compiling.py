@@ -174,7 +174,8 @@ def compile(
     out = Path(out)
     require_free(out)
     program = default_program(models.chosen_lm) if program is None else program
-    with job("compile", out.name, trace=False) as results:
+    name = out.resolve().name  # also of ".", which has none
+    with job("compile", name, trace=False) as results:
         loading_settings, program_settings = _checked_settings(program, settings)
         data = sets.by_name()
         plan = make_plan(recipe, Sets(**data), models, measure=measure, seed=budget.seed, threads=budget.threads)
@@ -202,7 +203,7 @@ def compile(
             plan,
             compiled,
             cards,
-            name=out.name,
+            name=name,
             program=program,
             settings={**program_settings, "preset": student.preset},
             reranker=loading_settings.get("reranker") if "index" in registered(program).needs else None,

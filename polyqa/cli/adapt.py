@@ -69,7 +69,7 @@ def adapt_command(
             budget=Budget(max_calls=max_calls, threads=threads, seed=seed, confirm=confirming(yes)),
         )
     if adaptation is None:
-        say(f"not started; the index {out.name} is built and stays", err=True)
+        say(f"not started; the index {out.resolve().name} is built and stays", err=True)
         raise typer.Exit(NOTHING_DONE)
     say(adaptation.verdict)
     say(f"{WHAT_IT_MEASURES[adaptation.measure]} {kinds_of_questions(adaptation)}")

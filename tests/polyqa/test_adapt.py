@@ -251,6 +251,12 @@ def test_an_index_that_holds_the_passages_in_another_order_is_taken(tmp_path: Pa
         ready_index(passages[:1], str(path))
 
 
+def test_a_folder_by_whose_name_no_index_can_go_is_told_at_once(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(PolyqaError, match="'my bridges' is no name of an index: call the folder by letters, digits"):
+        adapt(corpus, "rac", out=tmp_path / "my bridges")
+    assert not (tmp_path / "my bridges").exists()
+
+
 def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def told(corpus: Path, name: str, program: str = "rac") -> list[str]:
         code, _, err = run("adapt", corpus, "--program", program, "--out", tmp_path / name, "--yes")

@@ -208,6 +208,15 @@ def test_the_reranker_is_kept_and_the_artifact_does_what_was_compiled(tmp_path: 
     assert plain.card.reranker is None  # it retrieves nothing
 
 
+def test_a_program_made_where_one_stands_has_the_name_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sets = polyqa.Sets(train=TRAIN[:1], dev=DEV[:1])
+    made = polyqa.compile("closed-book", recipe="labeled-few-shot", sets=sets, out=".")
+    assert (made.card.name, read_artifact(".").card.name) == (tmp_path.name, tmp_path.name)
+
+
 def test_an_encoder_may_be_given_in_place_of_its_name(tmp_path: Path) -> None:
     encoder = shared_encoder()
     made = polyqa.compile("rac", recipe="knn", sets=SMALL, out=tmp_path / "made", encoder=encoder)
