@@ -50,7 +50,8 @@ def build_questions(
         How questions are made. If not given, a language model writes those of a passage at once, and the embedded
         engine in steps.
     threads
-        Passages at once (on Ray, in each worker): for the embedded engine 2 locally and 1 on Ray, else 8.
+        Passages at once; if not given 2 for the embedded engine, as many as a local model has slots, else 8. On Ray, in
+        each worker: 1 for the embedded engine, else 8.
     ray
         The cluster on which passages are read; this process if not given.
 

@@ -145,7 +145,12 @@ Measure = Annotated[
 Seed = Annotated[int, more(metavar="N", help="Seed of all random choices.")]
 Threads = Annotated[
     int | None,
-    more(metavar="N", min=1, help="Questions or passages processed at the same time: 8, with the embedded engine 2."),
+    more(
+        metavar="N",
+        min=1,
+        help="Questions or passages processed at the same time: 8, with the embedded engine 2, with local as many as "
+        "it has slots.",
+    ),
 ]
 MaxCalls = Annotated[
     int | None,
