@@ -1,6 +1,6 @@
 """What a compilation is given beside its program, and what can be said of it before its first call."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import InitVar, dataclass
 from inspect import signature
@@ -252,12 +252,24 @@ def check_recipe(recipe: Recipe, program: dspy.Module) -> None:
             )
         if step.k is not None and step.optimizer in ("labels", "own-runs"):
             check_picking(program, step.predictors or names)
+            if step.optimizer == "own-runs":  # its demos have what the calls were given
+                _check_questions(program, step.predictors or names)
         _check_names(step)
         _check_budget(step)
         if step.optimizer == "MIPROv2":
             needs("optuna", extra="mipro", for_=f"The recipe {step.name}")
         if step.optimizer == "SIMBA":
             _check_simba(program, step)
+
+
+def _check_questions(program: dspy.Module, names: Collection[str]) -> None:
+    """The nearest demos are picked by their question, and a program that cannot would be refused after all runs."""
+    for name, predictor in program.named_predictors():
+        if name in names and "question" not in predictor.signature.input_fields:
+            raise PolyqaError(
+                f"{type(program).__name__}.{name} has no input question, by which the nearest demos are picked: name "
+                "other predictors (--predictors), or take the recipe bootstrap-few-shot."
+            )
 
 
 def parameters(optimizer: Optimizer) -> tuple[set[str], set[str]]:

@@ -15,7 +15,9 @@ from polyqa.artifacts.state import dump_program
 from polyqa.base.errors import PolyqaError
 from polyqa.models import Encoder
 from polyqa.optimizers import RECIPES, Compiled, Recipe
+from polyqa.optimizers.plan import check_recipe
 from polyqa.optimizers.teleprompters import freeze, thaw
+from polyqa.programs import KNNPredict
 from polyqa.signatures import InferPseudoInterpretations
 
 EVERY = questions(18)
@@ -211,3 +213,20 @@ def test_plain_predictors_are_refused_the_nearest_demos(
     with pytest.raises(PolyqaError, match=told):
         make(program(), RECIPES[name])
     assert not engine.seen
+
+
+class AboutAName(TwoSteps):
+    """Its first step is not given the question."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__(encoder)
+        self.hint = KNNPredict("name -> hint", encoder=encoder)
+
+
+def test_a_predictor_without_a_question_is_refused_the_nearest_runs(
+    encoder: Encoder, engine: StepsEngine, make: Make
+) -> None:
+    with pytest.raises(PolyqaError, match=r"AboutAName\.hint has no input question, .* name other predictors"):
+        make(AboutAName(encoder), RECIPES["knn-bootstrap"])
+    assert not engine.seen
+    check_recipe(RECIPES["knn-bootstrap"].with_options(predictors=["answer"]), AboutAName(encoder))
