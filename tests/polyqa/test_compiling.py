@@ -156,8 +156,6 @@ def recipe(name: str, *predictors: str) -> Recipe:
         ("rac", {"depth": 2}, "rac has no setting 'depth'; its settings: passages"),
         ("rac", {"recipe": "magic"}, "There is no recipe 'magic'; there are labeled-few-shot, knn"),
         ("rac", {"recipe": recipe("knn", "nonsense")}, "names the predictor 'nonsense'; RAC has clarify"),
-        ("rac", {"recipe": recipe("bootstrap-few-shot", "nonsense")}, "names the predictor 'nonsense'"),
-        ("rac", {"recipe": recipe("knn-then-bootstrap", "verify")}, "names the predictor 'verify'"),
         ("rac", {"sets": replace(SMALL, train=[])}, "one of the sets is empty"),
         ("rac", {"sets": replace(SMALL, dev=SHORT.dev)}, r"2 of 2 questions of dev have no reference .*disambig_f1"),
         ("rac", {"sets": replace(SMALL, test=[replace(TEST[0], long_answers=())])}, "1 of 1 questions of test"),
