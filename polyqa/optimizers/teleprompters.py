@@ -130,8 +130,6 @@ def _run(program: dspy.Module, plan: Plan, gepa_callbacks: Sequence[object]) -> 
             # described: 1.5B then writes instructions about nearest neighbours, at three times the tokens.
             # Seed 0 silently becomes 9; any other is taken as it is.
             arguments |= {"program_aware_proposer": False, "auto": recipe.auto, "seed": seed or 9}
-            if len(dev) < recipe.number("minibatch_size", MINIBATCH):
-                arguments["minibatch"] = False
         case "GEPA":
             own_metric = metric.with_feedback if isinstance(metric, PlainMetric) else None
             arguments["metric"] = own_metric or FeedbackMetric(metric.reader, measure=metric.measure)
@@ -139,6 +137,8 @@ def _run(program: dspy.Module, plan: Plan, gepa_callbacks: Sequence[object]) -> 
     arguments |= recipe.settings
     if recipe.optimizer == "SIMBA":
         arguments["bsize"] = min(recipe.number("bsize", 32), len(train))  # which it does not check itself
+    if recipe.optimizer == "MIPROv2" and len(dev) < recipe.number("minibatch_size", MINIBATCH):
+        arguments["minibatch"] = False  # also where the settings want them: it would end with an error
     if recipe.optimizer == "GEPA":
         arguments["track_stats"] = True  # else it keeps no candidate, and what it rejected has no parent to be told of
         arguments["gepa_kwargs"] = {"callbacks": list(gepa_callbacks), **(arguments.get("gepa_kwargs") or {})}

@@ -266,6 +266,23 @@ def test_gepa_keeps_its_candidates_also_where_its_settings_say_otherwise(monkeyp
     assert (given["track_stats"], given["gepa_kwargs"]) == (True, {"callbacks": []})
 
 
+def test_mipro_takes_no_minibatches_of_more_questions_than_dev_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    class Noting(dspy.MIPROv2):
+        def __init__(self, **settings: Any) -> None:
+            pass
+
+        def compile(self, student: dspy.Module, *, trainset: Any, valset: Any, minibatch: bool = True) -> dspy.Module:
+            given["minibatch"] = minibatch
+            return student
+
+    monkeypatch.setattr(dspy, "MIPROv2", Noting)
+    settings = {"num_candidates": 2, "num_trials": 2, "minibatch": True}
+    run_teleprompter(OneStep(), planned(Recipe(name="own", optimizer="MIPROv2", settings=settings)))
+    assert given == {"minibatch": False}
+
+
 def test_demos_of_any_type_are_saved(tmp_path: Path) -> None:
     class Dated(dspy.Signature):
         question: str = dspy.InputField()
