@@ -175,3 +175,13 @@ def test_a_program_may_retrieve_texts(found: Any) -> None:
     (demo,) = label_demos(Texts(found), [question])["clarify"]
     assert sorted(demo["passages"]) == sorted(TEXTS)
     assert demo["interpretations"][0]["answer"] == "1997"
+
+
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [("It came out in 1997.", [["It came out in 1997."]]), (None, []), (dspy.Prediction(context=TEXTS), [])],
+    ids=["one text", "nothing", "a prediction of something else"],
+)
+def test_one_text_is_one_passage_and_nothing_is_none(found: Any, shown: list[list[str]]) -> None:
+    question = Question("1", "When did Titanic come out?", (Reading("When did the film Titanic come out?", ("1997",)),))
+    assert [list(demo["passages"]) for demo in label_demos(Texts(found), [question])["clarify"]] == shown

@@ -68,8 +68,10 @@ class Shown:
 
 
 def _retrieved(result: Any) -> list[Passage]:
-    """Return what a user's own program retrieves: passages, texts, rows with a text, or DSPy's prediction of these."""
-    listed = result.passages if isinstance(result, dspy.Prediction) else result
+    """Return what a program retrieves: passages, one text or several, rows with a text, a prediction of these."""
+    listed = result.get("passages") if isinstance(result, dspy.Prediction) else result
+    if listed is None or isinstance(listed, str):
+        listed = [listed] if listed else []
     texts = (one["text"] if isinstance(one, Mapping) and "text" in one else one for one in listed)
     return list(as_passages([one if isinstance(one, Passage) else str(one) for one in texts]))
 
