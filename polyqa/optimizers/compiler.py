@@ -40,7 +40,7 @@ from .labels import NO_DEMOS, Demo, label_demos
 from .plan import Plan, check_plan, check_recipe, check_teacher
 from .pool import bootstrap_pool
 from .teleprompters import run_teleprompter
-from .trials import Trial
+from .trials import Trial, demo_counts
 
 NO_GOOD_RUNS = (
     "None of the {} runs on training questions is good enough for a demo, and the recipe changes nothing: one scores "
@@ -230,7 +230,8 @@ def _step(program: dspy.Module, plan: Plan) -> tuple[dspy.Module, list[Trial]]:
             noticed = Noticed()
             with dspy.context(lm=plan.lm, callbacks=[*(dspy.settings.callbacks or ()), noticed]):
                 compiled = run_teleprompter(program, plan, [noticed])
-            if plan.recipe.optimizer == "BootstrapFewShot" and dump_program(compiled) == dump_program(program):
+            unchanged = not demo_counts(compiled) and dump_program(compiled) == dump_program(program)
+            if plan.recipe.optimizer == "BootstrapFewShot" and unchanged:
                 _warn_of_no_good_runs(plan)
             return compiled, candidate_trials(program, compiled, plan, noticed)
 
