@@ -19,7 +19,9 @@ from .language_models import shared_reader
 from .loading import index_of
 
 _WORD = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)")
-_DATE = re.compile(rf"(?<![\w-])(?:\d{{4}}-\d\d-\d\d|\d{{1,2}} {MONTH} \d{{4}}|{MONTH} \d{{1,2}}, \d{{4}})(?![\w-])")
+_DATE = re.compile(
+    rf"(?<![\w-])(?:\d{{4}}-\d\d-\d\d|\d{{1,2}} {MONTH} \d{{4}}|{MONTH} \d{{1,2}}, \d{{4}})(?![\w-])", re.IGNORECASE
+)
 # Letters of the longer one of two words. Over three corpora 19 of 580 questions of the others had a right word of five
 # letters or more changed, most often a short name; so, and with the same first letter, 7 are left. Of 82 slips in words
 # of six letters or more 76 are mended.
@@ -53,8 +55,8 @@ def as_read(question: str, program: dspy.Module) -> AsRead:
     or changed, or two neighbours exchanged (an edit distance of 1; Damerau, 1964), make it a word with the same first
     letter, and six letters in one of the two, of the passages found for the question: the one of most passages.
 
-    A date (*2026-04-06*, *6 April 2026*, *April 6, 2026*) that no passage found for it has is read in that of the other
-    two forms that most passages have.
+    A month gets its capital in a date. A date (*2026-04-06*, *6 April 2026*, *April 6, 2026*) that no passage found for
+    it has is read in that of the other two forms that most passages have.
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ def as_read(question: str, program: dspy.Module) -> AsRead:
     if question.isupper():
         question = question.lower()
     without_capitals = question == question.lower()  # as it was typed: a date that is read otherwise brings one
-    question, dates = _with_dates(question, index)
+    question, dates = _with_dates(_DATE.sub(lambda date: date[0].title(), question), index)
     unknown = [word for word in dict.fromkeys(_WORD.findall(question)) if _is_unknown(word, index, reader)]
     passages = index.search(question, _LOOKED_AT) if unknown else []
     # In how many passages each word stands.

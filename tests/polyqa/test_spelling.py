@@ -52,6 +52,14 @@ def test_a_date_is_read_as_the_corpus_writes_it(program: dspy.Module, typed: str
     assert mended.respelled == {typed: "14 April 1931"}
 
 
+@pytest.mark.parametrize("typed", ["14 april 1931", "14 APRIL 1931"])
+def test_a_month_in_small_letters_or_capitals_is_one(program: dspy.Module, typed: str) -> None:
+    mended = as_read(f"Which republic was proclaimed on {typed}?", program)
+    assert mended == AsRead("Which republic was proclaimed on 14 April 1931?")
+    american = as_read("Which republic was proclaimed on april 14, 1931?", program)
+    assert american == AsRead(mended.question, {"April 14, 1931": "14 April 1931"})
+
+
 @pytest.mark.parametrize("typed", ["14 April 1931", "2031-04-14", "1931-14-04", "1931-04-14-2"])
 def test_a_date_that_stands_there_or_nowhere_stays(program: dspy.Module, typed: str) -> None:
     assert as_read(question := f"Which republic was proclaimed on {typed}?", program) == AsRead(question)
@@ -75,7 +83,8 @@ def test_most_exchanged_letters_are_mended_and_right_questions_stay(program: dsp
 
 
 @pytest.mark.parametrize(
-    "question", ["When did Zanzibar join?", "Who is Kim?", "How many in 19122?", "Who founded Pertha2?"]
+    "question",
+    ["When did Zanzibar join?", "Who is Kim?", "How many in 19122?", "Who founded Pertha2?", "Who may march in 1931?"],
 )
 def test_what_is_short_far_or_a_number_stays(program: dspy.Module, question: str) -> None:
     assert as_read(question, program).question == question
