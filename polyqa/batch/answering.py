@@ -53,7 +53,8 @@ class Batch:
     Attributes
     ----------
     at_once
-        How many are under way at once, on Ray in each worker: 32 if not given, and 4 of the embedded engine.
+        How many are under way at once, on Ray in each worker; if not given 4 of the embedded engine, as many as a local
+        model has slots, else 32.
     max_calls
         Upper limit on LM calls, counted across stopped commands: no question begins that might exceed it if all
         replies can be read; one that cannot is asked for once more.
@@ -279,7 +280,8 @@ def answer_many(
             return outcome.failure
 
         if pending:
-            each = batch.at_once or (4 if lm.model == MODEL_NAME else 32)  # the engine shares this machine
+            slots = getattr(lm, "at_once", None)  # of a model on this machine, which the engine shares
+            each = batch.at_once or slots or (4 if lm.model == MODEL_NAME else 32)
             at_once = each * (ray.workers if ray else 1)
             with ExitStack() as running, bar_of_answers(len(ids), price) as show:
                 work: Callable[[Asked], Awaitable[dict[str, Any]]] = here

@@ -47,7 +47,8 @@ def answer_command(
         options.more(
             metavar="N",
             min=1,
-            help="Questions answered at the same time, on Ray by each worker: 32, with the embedded engine 4.",
+            help="Questions answered at the same time, on Ray by each worker: 32, with the embedded engine 4, with "
+            "--lm local as many as it has slots.",
         ),
     ] = None,
     max_calls: options.MaxCalls = None,

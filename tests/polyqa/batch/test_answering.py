@@ -78,6 +78,16 @@ def test_a_language_model_alone_stands_for_the_models(answer: Answer, server: Se
         answer(QUESTIONS[:1], lm=lm)
 
 
+def test_no_more_questions_are_under_way_than_a_local_model_has_slots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve(embedded_engine(), latency=0.2) as server:
+        lm = polyqa.language_model("openai/m", api_base=server.base, cache=False)
+        monkeypatch.setattr(lm, "at_once", 1, raising=False)
+        assert len(answer_many(QUESTIONS, tmp_path / "a.jsonl", program="rac", models=lm)) == 4
+    assert server.most_at_once == 1
+
+
 def test_the_bar_means_the_same_as_for_one_question_and_belongs_to_the_file(answer: Answer, server: Server) -> None:
     (line,) = answer(QUESTIONS[:1], min_confidence=1.0)
     lm = polyqa.language_model("openai/m", api_base=server.base, api_key="none")
