@@ -9,6 +9,7 @@ from polyqa.base.text import in_paragraphs
 from polyqa.base.values import Interpretation, Passage, render_passages
 from polyqa.colbert_index import Reranker, Retriever
 from polyqa.lm.attempts import CallLog
+from polyqa.lm.calls import Fallback
 from polyqa.lm.sampling import NO_SAMPLING, Sampling
 from polyqa.metrics.text import SECTION, content_words, split_title
 from polyqa.models import Encoder, SpanReader
@@ -280,14 +281,18 @@ class GroundedProgram(RetrievingProgram):
         """How many calls make readings and an answer of passages."""
         return 1 if self.lean else 2
 
-    def answer_from(self, question: str, passages: Sequence[Passage]) -> Steps[tuple[str, list[Interpretation]]]:
-        """Return the long-form answer and the cited interpretations."""
+    def answer_from(
+        self, question: str, passages: Sequence[Passage], fallback: Fallback | None = None
+    ) -> Steps[tuple[str, list[Interpretation]]]:
+        """Return the long-form answer and the cited interpretations; for ``fallback`` see `steps.CallTuple`."""
         rendered = render_passages(passages)
         if self.lean:
-            both = yield from ask(self.clarify, passages=rendered, question=question)
+            both = yield from ask(self.clarify, fallback=fallback, passages=rendered, question=question)
             return both.answer, cite(both.interpretations, passages)
         readings = (yield from ask(self.extract, passages=rendered, question=question)).interpretations
-        written = yield from ask(self.write, passages=rendered, question=question, interpretations=readings)
+        written = yield from ask(
+            self.write, fallback=fallback, passages=rendered, question=question, interpretations=readings
+        )
         return written.answer, cite(readings, passages)
 
 

@@ -86,10 +86,10 @@ class DIVA(DiversifyingProgram):
     def adapt(self, question: str, passages: Sequence[Passage], useful: bool, early: Sequence[Answer]) -> Steps[Answer]:
         """Return the answer from the passages if they are useful, else the one from memory, which cites nothing.
 
-        ``early`` holds the answer from the passages if it was asked for already; if it failed, its text is empty.
+        ``early`` holds the answer from the passages if it was asked for already. Where that fails, memory is left, too.
         """
         if useful:
-            answered = early[0] if early else (yield from self.answer_from(question, passages))
+            answered = early[0] if early else (yield from self.answer_from(question, passages, NO_READINGS))
             if answered[0]:
                 return answered
         # Passages that did not pass are better than no answer at all.

@@ -52,6 +52,7 @@ KEPT: list[tuple[str, dict[str, Any], str, str, str, Callable[[Any], Any]]] = [
     ("toc", {}, "interpretations", GARBAGE, "no reading", lambda p: p.answer),
     ("dtv", PAPER, "answerable", GARBAGE, "counted as No", lambda p: p.interpretations),
     ("dtv", {}, "answered", GARBAGE, "nothing was verified", lambda p: p.interpretations),
+    ("dtv", {}, "interpretations", GARBAGE, "no reading is taken", lambda p: p.answer and not p.interpretations),
     ("sixpaq", {}, "kept", GARBAGE, "no generated question", lambda p: p.interpretations),
     ("query-refinement", {}, "refinements", GARBAGE, "no reading", lambda p: p.answer),
 ]
