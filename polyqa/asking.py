@@ -461,8 +461,9 @@ def _weighed(
         return _apart(result, program, too_doubtful(sure, least_told))
     if standing == "unsure":
         return replace(result, answer=unsure(readings, passages, result.answer))
-    if not passages:  # VERDICT reports those of its readings alone
-        passages = list(result.extra.get("universe") or ())[:CLOSEST]
+    universe = result.extra.get("universe")  # of a user's own program it may be anything
+    if not passages and isinstance(universe, list | tuple):  # VERDICT reports those of its readings alone
+        passages = [one for one in universe if isinstance(one, Passage)][:CLOSEST]
     surest = max((one for one in sure if one is not None), default=0.0)
     if quotes or surest < LEAST:
         answer = unanswered(result.question, index, passages, shared_reader(), quotes=quotes)

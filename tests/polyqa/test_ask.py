@@ -184,6 +184,13 @@ def test_what_a_program_of_ones_own_means_by_our_names_stays() -> None:
     json.dumps(result.to_dict())
 
 
+def test_a_universe_of_a_program_of_ones_own_need_be_no_passages() -> None:
+    program = Told(lambda question: dspy.Prediction(answer="Thanos.", interpretations=[], universe="Marvel"))
+    program.retriever = polyqa.open_index()
+    result = polyqa.ask("Who snapped his fingers?", program=program, lm=own_lm())
+    assert (result.standing, list(result.passages), result.extra) == ("unanswered", [], {"universe": "Marvel"})
+
+
 def test_a_program_of_ones_own_without_aforward_is_asked_as_often_at_once_as_is_said(tmp_path: Path) -> None:
     together = threading.Barrier(20)
 
