@@ -464,11 +464,12 @@ def _weighed(
     universe = result.extra.get("universe")  # of a user's own program it may be anything
     if not passages and isinstance(universe, list | tuple):  # VERDICT reports those of its readings alone
         passages = [one for one in universe if isinstance(one, Passage)][:CLOSEST]
-    surest = max((one for one in sure if one is not None), default=0.0)
-    if quotes or surest < LEAST:
+    surest = max((one for one in sure if one is not None), default=None)
+    if quotes or (None not in sure and (surest or 0.0) < LEAST):
         answer = unanswered(result.question, index, passages, shared_reader(), quotes=quotes)
     else:  # only the caller's own bar withholds it
-        answer = f"No answer is sure enough: the surest has a confidence of {surest:.2f}, and {least:g} is asked for."
+        how_sure = "none can be judged" if surest is None else f"the surest has a confidence of {surest:.2f}"
+        answer = f"No answer is sure enough: {how_sure}, and {least:g} is asked for."
     topics = " ".join([result.question, *(passage.title for passage in passages)])
     if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):
         answer = f"{answer}\nWithout naming a passage, {result.lm} says: {result.answer}"

@@ -136,6 +136,18 @@ def test_the_bar_is_the_user_s(titanic: Result) -> None:
         polyqa.ask("When did Titanic come out?", min_confidence=2)
 
 
+def test_what_cannot_be_judged_is_withheld_by_the_bar_alone_and_that_is_said() -> None:
+    reading = Interpretation(question="What is the rent?", answer="4,000 euros for the office", pid="a")
+    gives = dspy.Prediction(answer="It is 4,000 euros.", interpretations=[reading], passages=PASSAGES)
+    result = polyqa.ask("What is the rent?", program=Told(lambda question: gives), lm=dspy.LM("openai/other"))
+    assert (result.standing, result.confidence) == ("unsure", [None])
+    result = polyqa.ask(
+        "What is the rent?", program=Told(lambda question: gives), lm=dspy.LM("openai/other"), min_confidence=0.5
+    )
+    assert (result.standing, result.interpretations) == ("unanswered", ())
+    assert result.answer == "No answer is sure enough: none can be judged, and 0.5 is asked for."
+
+
 @pytest.mark.parametrize("own", [[0.71, 0.42], "high", 0.9, [0.9], ["high", "low"], [90, 40]])
 def test_a_program_that_knows_how_sure_it_is_is_believed(titanic: Result, own: object) -> None:
     readings, passages = titanic.interpretations[:2], titanic.passages
