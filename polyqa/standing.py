@@ -65,7 +65,8 @@ def unanswered(
         lines = [f"{MODEL_NAME} quotes passages and cannot say yes or no."]
         advice = "Ask who, what, when or where, or ask a language model (--lm)."
     if lacking:
-        lines.append(f"None of the passages that come closest mentions {' or '.join(f'“{name}”' for name in lacking)}.")
+        names = " or ".join(dict.fromkeys(f"“{name}”" for name in lacking))
+        lines.append(f"None of the passages that come closest mentions {names}.")
     all_lacking = lacking and len(lacking) == len(names_and_numbers(question))
     if not all_lacking and (quoted := closest(question, passages, reader)):
         lines += ["The closest sentences:", *quoted]

@@ -70,6 +70,8 @@ def test_what_is_not_answered_quotes_what_comes_closest() -> None:
         "No answer found in the documents.\nNone of the passages that come closest mentions “Oslo” or “Rome”.\n"
         "Try other words, another index or another language model."
     )
+    said = unanswered("When did Oslo leave Rome, and Rome Oslo?", None, PASSAGES, Likes("euros"))
+    assert said.splitlines()[1] == "None of the passages that come closest mentions “Oslo” or “Rome”."
 
 
 @given(st.text(alphabet="ab .\n", min_size=300, max_size=900), st.integers(0, 899))
