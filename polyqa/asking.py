@@ -61,8 +61,8 @@ class Result:
     sources
         For each reading which passages back it, and which say otherwise; empty for programs that do not compare them.
     confidence
-        For each reading how likely it is right, in [0, 1]; ``None`` for one that cites no passage, or none
-        that holds its answer.
+        For each reading how likely it is right, in [0, 1]; ``None`` for one that cites no passage, or whose answer the
+        passage gives in other words.
     standing
         ``answered``; ``unsure``, if no reading is sure: the answer quotes their sentences; or ``unanswered``: the
         answer quotes the sentences that come closest. A reading that is chosen keeps the question's.
