@@ -29,7 +29,7 @@ class Fallback:
 
     fields: Mapping[str, Any]
     became: str  # what that means, in words
-    readings: int = 0  # how many readings of the failed reply they keep
+    readings: int = 0  # how many readings they keep, so that a reply that broke off need not be asked for again
 
 
 MakeFallback = Callable[[Inputs, str], Fallback | None]
@@ -83,6 +83,12 @@ def _answer_of_readings(inputs: Inputs, reply: str) -> Fallback | None:
     return Fallback({"answer": _listed(readings)}, "the answer lists the readings") if readings else None
 
 
+def _in_their_words(inputs: Inputs, reply: str) -> Fallback:
+    findings = len(inputs.get("findings") or ())  # none is lost
+    fields = {"interpretations": [], "answer": ""}
+    return Fallback(fields, "the findings are told in the words of the passages", findings)
+
+
 _NO_KIND = _always("no kind of ambiguity is named", reason="", ambiguity_types=[])
 _ITSELF = _always("the question is its only pseudo-interpretation", pseudo_interpretations=[])
 _UNANSWERABLE, _UNFITTING = _always("counted as No", answerable="No"), _always("counted as No", fitting="No")
@@ -92,7 +98,6 @@ _BEST_RANKED = _always("the best-ranked passages are taken", selected=[])
 _NONE_KEPT = _always("no generated question is taken", kept=[])
 _NO_ANSWERS = _always("the passage counts as silent", answers="none")
 _NOT_MEANT = _always("the finding counts as not meant", holds="No")
-_IN_ITS_WORDS = _always("the findings are told in the words of the passages", interpretations=[], answer="")
 _NOT_LOCATED = _always("no answer was located", short_answer="null", source="null", settled="No")
 _ABSTAINS = _always("the passage counts as abstaining", interpretation="null", short_answer="null")
 _SILENT = _always("the document counts as giving no answer", short_answer="null", explanation="null")
@@ -128,7 +133,7 @@ CALLS: Mapping[type[dspy.Signature], CallKind] = {
     s.SelectQuestions: CallKind("verdicts", "What is kept", True, _NONE_KEPT),
     s.ReadPassage: CallKind("readings", "Answers of a passage", True, _NO_ANSWERS),
     s.VerifyFinding: CallKind("verdicts", "Can the question mean it?", True, _NOT_MEANT),
-    s.TellFindings: CallKind("answer", _ANSWER, False, _IN_ITS_WORDS),
+    s.TellFindings: CallKind("answer", _ANSWER, False, _in_their_words),
     s.RefineQuestion: CallKind("readings", "Readings from memory", False, _complete_readings("refinements")),
     s.AnswerRefined: CallKind("answer", _ANSWER, False, _answer_of_readings),
 }

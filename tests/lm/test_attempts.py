@@ -40,6 +40,7 @@ from polyqa.signatures import (
     DraftSegment,
     ExtractInterpretations,
     GradePassage,
+    TellFindings,
     WriteLongFormAnswer,
 )
 
@@ -309,14 +310,16 @@ LISTED = "1 complete reading is kept, the answer lists them"
     [
         (ClarifyQuestion, f"## interpretations\n{LINES}", "When did the musical open? 23 April 1997.", LISTED),
         (AnswerClosedBook, "In 1997, the mus", "In 1997, the mus", "kept as far as it goes"),
+        (TellFindings, f"## interpretations\n{LINES}", "", "the findings are told in the words of the passages"),
     ],
-    ids=["before it could be read", "a long answer"],
+    ids=["before it could be read", "a long answer", "findings"],
 )
 def test_what_is_whole_of_a_reply_that_broke_off_is_kept(
     signature: type[dspy.Signature], text: str, answer: str, became: str
 ) -> None:
     replies = InTurn(broken_off(text))
-    outcome = outcome_of(replies, signature, {name: OVER_PASSAGES[name] for name in signature.input_fields})
+    given = {**OVER_PASSAGES, "findings": ["Titanic | The film came out in 1953. | 1953"]}
+    outcome = outcome_of(replies, signature, {name: given[name] for name in signature.input_fields})
     assert outcome.failed is not None
     assert (outcome.failed.field, outcome.failed.error) == ("answer", "the reply broke off")
     assert (outcome.prediction.answer, outcome.failed.became, replies.calls) == (answer, became, 1)
