@@ -3,7 +3,7 @@
 A clause is recognised by its meaning and its words: the sentence encoder must find it near to one of the clause's
 wordings, and the words that decide (a number, *most* or *least*, *yes* or *no*) must be there, without a *not* before
 them. Numbers are read from the text. Sentences of a signature's own instructions are the task itself and no
-clauses. What is no clause is left alone and can be told (`unknown_clauses`).
+clauses. What is no clause is left alone and can be told (`Heard.unheeded`).
 """
 
 import re
