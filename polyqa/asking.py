@@ -468,7 +468,7 @@ def _weighed(
     if quotes or (None not in sure and (surest or 0.0) < LEAST):
         answer = unanswered(result.question, index, passages, shared_reader(), quotes=quotes)
     else:  # only the caller's own bar withholds it
-        how_sure = "none can be judged" if surest is None else f"the surest has a confidence of {surest:.2f}"
+        how_sure = "none can be judged" if surest is None else f"the surest has a confidence of {surest:.4g}"
         answer = f"No answer is sure enough: {how_sure}, and {least:g} is asked for."
     topics = " ".join([result.question, *(passage.title for passage in passages)])
     if not readings and result.lm != MODEL_NAME and not tells_nothing(result.answer, topics):

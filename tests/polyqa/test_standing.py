@@ -150,6 +150,13 @@ def test_what_cannot_be_judged_is_withheld_by_the_bar_alone_and_that_is_said() -
     assert result.answer == "No answer is sure enough: none can be judged, and 0.5 is asked for."
 
 
+def test_how_sure_it_is_is_not_rounded_up_to_what_is_asked_for(titanic: Result) -> None:
+    readings, passages = titanic.interpretations[:1], titanic.passages
+    gives = dspy.Prediction(answer="In 1997.", interpretations=readings, passages=passages, confidence=[0.897])
+    result = polyqa.ask("When did Titanic come out?", program=Told(lambda question: gives), min_confidence=0.9)
+    assert result.answer == "No answer is sure enough: the surest has a confidence of 0.897, and 0.9 is asked for."
+
+
 @pytest.mark.parametrize("own", [[0.71, 0.42], "high", 0.9, [0.9], ["high", "low"], [90, 40]])
 def test_a_program_that_knows_how_sure_it_is_is_believed(titanic: Result, own: object) -> None:
     readings, passages = titanic.interpretations[:2], titanic.passages
