@@ -53,7 +53,7 @@ class Watch(Listener):
                 "at": round(time.perf_counter() - self._began, 3),
             }
             if error is not None:
-                step |= {"data": {}, "failed": "The reply could not be had or read; it is asked for again."}
+                step |= {"data": {}, "failed": "The reply could not be had or read."}
             else:
                 step["data"] = _passages(start, event.outputs) if kind == "passages" else _fields(event.outputs)
             self._emit("step", step)

@@ -155,7 +155,8 @@ def test_a_model_that_fails_is_told_without_its_secrets(films: ColBERTIndex, cap
     assert plain.status_code == 503
     assert plain.json()["error"]["kind"] == "failed"
     assert [name for name, _ in streamed][-1] == "error"
-    assert any(data.get("failed") for _, data in streamed)
+    told = {data["failed"] for _, data in streamed if data.get("failed")}
+    assert told == {"The reply could not be had or read."}, "the second one is not asked for again"
     for text in (plain.text, str(streamed)):
         assert "sk-secret" not in text
         assert "10.0.0.1" not in text
