@@ -49,7 +49,8 @@ class Result:
     question, answer
         What was asked, as it was read, and the long-form answer.
     respelled
-        Words of the question that stand nowhere in the corpus, and what each was read as, see `polyqa.spelling`.
+        Words of the question that stand nowhere in the corpus, and dates that no passage found has, with what each was
+        read as, see `polyqa.spelling`.
     interpretations
         The readings with their short answers; ``pid`` names the passage in ``passages``. Empty if the question is not
         answered.
