@@ -63,7 +63,7 @@ class Shelf:
         Names, or folders of compiled programs, that are offered, or ``module:function``, which returns a program of the
         user's own for an index; if none is given all that can answer over an index, the shipped compiled ones, and
         those in the folder ``compiled`` where the server was started, but for those that cannot be read. The first is
-        the default, else ``auto``.
+        the default, else ``auto``, or ``spanwise`` of a model on this machine.
 
     Raises
     ------
