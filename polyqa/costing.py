@@ -14,7 +14,7 @@ from polyqa.base.text import counted
 from polyqa.colbert_index import ColBERTIndex
 from polyqa.evaluation.prices import price_of
 from polyqa.evaluation.tokens import Tokenizer, tokenizer
-from polyqa.lm.assigned import give_helper
+from polyqa.lm.assigned import give_helper, own_lms
 from polyqa.lm.recorder import Call, recording
 from polyqa.programs.registry import limits_of
 
@@ -207,9 +207,7 @@ def _without_lms(program: dspy.Module) -> Mapping[str, str]:
     """Take the predictors' own language models away, so that nothing is sent; return their names by predictor."""
     for _, part in program.named_sub_modules():
         part._compiled = False  # DSPy's named_predictors passes over the predictors of compiled parts
-    lm_names = {
-        name: str(predictor.lm.model) for name, predictor in program.named_predictors() if predictor.lm is not None
-    }
+    lm_names = {name: str(lm.model) for name, lm in own_lms(program).items()}
     for _, predictor in program.named_predictors():
         predictor.lm = None
     return lm_names
