@@ -107,8 +107,6 @@ class CrossEncoderReranker(Shared):
     ----------
     name
         A path or a hub name.
-    batch_size
-        Pairs per forward pass.
 
     Raises
     ------
@@ -116,9 +114,8 @@ class CrossEncoderReranker(Shared):
         At the first use, if the model gives a pair more than one score.
     """
 
-    def __init__(self, name: str, *, batch_size: int = 32) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.batch_size = batch_size
 
     @cached_property
     def model(self) -> Any:
@@ -139,5 +136,5 @@ class CrossEncoderReranker(Shared):
             return np.zeros((len(queries), len(passages)), dtype=np.float32)
         own_threads()
         pairs = [(query, passage.indexed_text) for query in queries for passage in passages]
-        scores = self.model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False)
+        scores = self.model.predict(pairs, show_progress_bar=False)
         return np.asarray(scores, dtype=np.float32).reshape(len(queries), len(passages))

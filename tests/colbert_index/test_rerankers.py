@@ -178,7 +178,7 @@ def random_cross_encoder(folder: Path, *, labels: int = 1) -> CrossEncoderRerank
         config.sentence_transformers = {"activation_fn": "torch.nn.modules.linear.Identity"}
         BertForSequenceClassification(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    return CrossEncoderReranker(str(folder), batch_size=4)
+    return CrossEncoderReranker(str(folder))
 
 
 @pytest.fixture(scope="module")
