@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from .answer_match import Match, covered_answers, has_answer
+from .answer_coverage import answer_coverage
+from .answer_match import Match, has_answer
 from .text import check_lists, normalize_answer
 
 
@@ -34,12 +35,7 @@ def recall(answers: Sequence[Sequence[str]], texts: Sequence[str], k: int, *, ma
     ValueError
         If there is no answer, or k is below 1.
     """
-    if not answers:
-        raise ValueError("recall of a question without answers is undefined")
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
-    distinct = distinct_answers(answers)
-    return covered_answers(distinct, texts[:k], match=match) / len(distinct)
+    return answer_coverage(distinct_answers(answers), texts, k, match=match)
 
 
 def distinct_answers(answers: Sequence[Sequence[str]]) -> list[list[str]]:
