@@ -14,7 +14,6 @@ GOLD = ["When did the 1997 film Titanic come out?", "When did the musical Titani
 @pytest.mark.parametrize(
     ("choices", "expected"),
     [
-        (["the 1997 film", "the musical"], 1.0),
         (["the musical", "the film of 1997"], 1.0),
         (["the 1997 film"], 2 / 3),
         (["the 1997 film", "the musical", "the ship"], 4 / 5),
