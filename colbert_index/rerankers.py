@@ -21,6 +21,7 @@ from polyqa.models.running import own_threads
 from .index import ColBERTIndex
 
 _READ = 25  # passages per query
+_WEIGHT = 0.02  # of a span, chosen on the training questions of ASQA
 
 
 class BiEncoderReranker:
@@ -64,7 +65,7 @@ class BiEncoderReranker:
 class SpanReaderReranker:
     """What a passage is about, and whether an answer stands in it.
 
-        score(q, p) = cos(q, p) + weight · span(q, p)
+        score(q, p) = cos(q, p) + 0.02 · span(q, p)
 
     with the score of the reader's best span, a sum of two logits. Only the 25 passages nearest to a query are read;
     the others get the least span score of those that were, so that none of them overtakes all of these.
@@ -75,14 +76,11 @@ class SpanReaderReranker:
         Gives the cosines.
     reader
         Reads about 60 passages per second on two CPU cores.
-    weight
-        The default was chosen on ASQA's training questions.
     """
 
-    def __init__(self, similar: BiEncoderReranker, reader: SpanReader, *, weight: float = 0.02) -> None:
+    def __init__(self, similar: BiEncoderReranker, reader: SpanReader) -> None:
         self.similar = similar
         self.reader = reader
-        self.weight = weight
 
     def score(self, queries: Sequence[str], passages: Sequence[Passage]) -> NDArray[np.float32]:
         """Return the scores, shape (len(queries), len(passages)); about [-1, 1.5]."""
@@ -97,7 +95,7 @@ class SpanReaderReranker:
         read = np.array(spans, dtype=np.float32).reshape(nearest.shape)
         bonus = np.repeat(read.min(axis=1, keepdims=True), len(passages), axis=1)
         np.put_along_axis(bonus, nearest, read, axis=1)
-        return (scores + self.weight * bonus).astype(np.float32)
+        return (scores + _WEIGHT * bonus).astype(np.float32)
 
 
 class CrossEncoderReranker(Shared):

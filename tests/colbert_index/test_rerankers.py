@@ -133,7 +133,8 @@ def test_nothing_to_score(
         assert scores.dtype == np.float32
 
 
-def test_the_reader_lifts_what_holds_an_answer(encoder: Encoder) -> None:
+def test_the_reader_lifts_what_holds_an_answer(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rerankers, "_WEIGHT", 0.1)
     question = "Who built the mill by the river?"
     talk = Passage(pid="talk", text="People often ask who built the mill by the river, and nobody there can say.")
     fact = Passage(pid="fact", text="The mill was built by Piet Harlan in the autumn of 1840, with oak from Ost.")
@@ -141,7 +142,7 @@ def test_the_reader_lifts_what_holds_an_answer(encoder: Encoder) -> None:
     similar = BiEncoderReranker(encoder)
     assert [p.pid for p in rerank(similar, question, [other, talk, fact], 3)] == ["talk", "fact", "other"]
     reader = Reader()
-    reading = SpanReaderReranker(similar, reader, weight=0.1)
+    reading = SpanReaderReranker(similar, reader)
     assert isinstance(reading, Reranker)
     assert [p.pid for p in rerank(reading, question, [other, talk, fact], 3)] == ["fact", "talk", "other"]
     scores = reading.score([question, "What is salted?"], [other, talk, fact])
