@@ -193,12 +193,12 @@ def _add(name: str, corpus: Path, split: str | None, overlap: int, split_long: b
 @index_app.command("sync", cls=Command)
 def sync_command(
     name: _Name,
-    folder: Annotated[Path, typer.Argument(help="The folder that the index was built from.")],
+    folder: Annotated[Path, typer.Argument(help="The folder or file that the index was built from.")],
     watch: Annotated[
         bool, typer.Option("--watch", help="Keep running, and sync whenever a file changes, until Ctrl-C.")
     ] = False,
 ) -> None:
-    """Bring an index up to date with its folder: only new passages are encoded.
+    """Bring an index up to date with its folder or file: only new passages are encoded.
 
     The same command resumes a stopped sync.
     """
