@@ -223,7 +223,7 @@ def adapt(
             }
             check_work(out / ".work" / "adaptation.json", same, "adaptation")
             if question_set is not None:
-                source = _Source(question_set.asked, question_set.described, question_set.described)
+                source = _Source(question_set.asked, described, described, advice="Give more")
             else:
                 picked = passages
                 if limit_passages is not None:
@@ -306,7 +306,7 @@ class _Source:
     dropped: Mapping[str, int] = field(default_factory=dict)
     families: Mapping[str, Sequence[str]] = field(default_factory=dict)
     advice: str = "Give a larger corpus, or"
-    """What to do if they are too few, beside giving questions."""
+    """What to do if they are too few, up to the words "questions of your own"."""
 
 
 def _made_questions(passages: Sequence[Passage], models: Models, out: Path, budget: Budget, name: str) -> _Source:

@@ -278,6 +278,11 @@ def test_errors_are_one_line(corpus: Path, run: Run, tmp_path: Path, monkeypatch
     assert json.loads((tmp_path / "few" / "questions.json").read_text()) == {}
     assert json.loads((tmp_path / "few" / "dropped.json").read_text()) == []
     assert "holds other passages than this corpus" in told(corpus, "few")[-1]
+    given = tmp_path / "given.csv"
+    given.write_text("question,answer\nWho opened it?,Ada\n")
+    code, _, err = run("adapt", few, "--program", "rac", "--questions", given, "--out", tmp_path / "given", "--yes")
+    assert code == 2
+    assert err.rstrip().endswith("needs 2 more. Give more questions of your own (--questions).")
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     code, _, err = run("adapt", few, "--program", "rac", "--out", tmp_path / "few")
     assert code == 2
