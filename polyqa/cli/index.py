@@ -256,6 +256,10 @@ def info_command(
     from polyqa.colbert_index.versions import QUESTIONS
 
     if name is None:
+        if check or trust:
+            raise PolyqaError(
+                "--check and --trust are for one index: name it, such as polyqa index info homonyms --check."
+            )
         _list(as_json)
         return
     if trust:

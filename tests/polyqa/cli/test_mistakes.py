@@ -31,6 +31,7 @@ MISTAKES = [
     ("ask Who? --index homonym", "These are there: "),
     ("ask Who? --index ../../etc/passwd", "no index at"),
     ("index info nowhere", "no index at"),
+    ("index info --check", "are for one index: name it"),
     ("questions build --index none", "no index at"),
     ("serve --index nowhere", "nowhere"),
     ("index build missing.jsonl --nbits 3", "1, 2 or 4"),
