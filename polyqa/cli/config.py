@@ -50,7 +50,8 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _options(command: Any) -> Iterator[str]:
-    """Yield the names of the options of a command, or of those of a group."""
+    """Yield the names of the options of a command, or of a group's commands: a group's own have no default."""
     for part in getattr(command, "commands", {}).values():
         yield from _options(part)
-    yield from (name[2:] for param in command.params for name in param.opts if name.startswith("--"))
+    if not hasattr(command, "commands"):
+        yield from (name[2:] for param in command.params for name in param.opts if name.startswith("--"))

@@ -62,6 +62,7 @@ def test_how_a_model_is_asked_goes_with_the_model(args: list[str], file: Path) -
     ("text", "told"),
     [
         ('api_key = "x"', "polyqa.toml sets 'api-key', which is an option of no command"),
+        ("debug = true", "polyqa.toml sets 'debug', which is an option of no command"),
         ("program = ", "polyqa.toml cannot be read: Invalid value"),
         ("program = " + "[" * 100_000, "polyqa.toml cannot be read: maximum recursion"),
     ],
