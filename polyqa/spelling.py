@@ -37,8 +37,8 @@ class AsRead:
     Attributes
     ----------
     question
-        With a question mark if it begins as questions do, with the capitals of names if it has none at all, with its
-        misspelt words mended, and with dates as the corpus writes them.
+        With a question mark if it begins as questions do, with the capitals of names if it has none or nothing else,
+        with its misspelt words mended, and with dates as the corpus writes them.
     respelled
         Each misspelt word and each date that the corpus writes otherwise, and what it was read as.
     """
