@@ -70,7 +70,9 @@ class _Session:
     def _asked(self, line: str) -> "Result":
         """Return the answer to a question; of a number that reading, or that choice of a question back, alone."""
         last = self.last
-        if last is not None and line.isdecimal():
+        if line.isdecimal():
+            if last is None:
+                raise PolyqaError("No answer yet: ask a question first.")
             number, reading_count = int(line), len(last.interpretations)
             if last.asked_back:
                 return last.choose(str(number))

@@ -84,7 +84,8 @@ def test_help_lists_the_commands_and_so_does_one_that_is_none(typed: Run) -> Non
 
 
 def test_a_number_shows_that_reading_and_one_that_is_none_is_told(typed: Run) -> None:
-    _, out, err = typed([TITANIC, "2", "9", "exit", "Who founded Alexandria?"], "--program", "rac")
+    _, out, err = typed(["2", TITANIC, "2", "9", "exit", "Who founded Alexandria?"], "--program", "rac")
+    assert "polyqa: No answer yet: ask a question first." in err, "a number asks nothing"
     second = re.findall(r"^  2  .*?: (.*?) ·", out, re.MULTILINE)
     assert re.findall(r"^  1  (.*?) ·", out, re.MULTILINE)[1:] == second, out
     assert "There is no reading 9: the last answer has " in err
