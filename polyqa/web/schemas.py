@@ -66,7 +66,7 @@ class Completion(BaseModel):
     )
 
     messages: list[Message] = Field(min_length=1, max_length=1_000)
-    model: str = Field("polyqa", max_length=_NAME, description="polyqa, or PROGRAM, or PROGRAM/INDEX.")
+    model: str = Field("polyqa", max_length=_NAME, description="polyqa, polyqa/INDEX, PROGRAM, or PROGRAM/INDEX.")
     stream: bool | None = None
     stream_options: dict[str, Any] | None = None
     n: int | None = None
