@@ -106,7 +106,7 @@ def _same_beginning(told: Sequence[Told]) -> int:
 def main(
     examples: Annotated[Path, typer.Option("--train", help="Examples, made by lab.training.passages.")],
     out: Annotated[Path, typer.Option(help="Folder for the weights and the log.")],
-    model: Annotated[str, typer.Option(help="The language model: a name of polyqa model list, or a file.")] = "",
+    model: Annotated[str, typer.Option(help="The language model: a name that `polyqa model` lists, or a file.")] = "",
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the data.")] = 1,
     rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 2e-4,
     start: Annotated[
