@@ -33,7 +33,8 @@ _OPENING = frozenset(
 )
 """First sections of many documents, which name none of them."""
 _LONGEST_NAME = 60  # characters of the cells that name a row
-_NAMED_ITEM = re.compile(r"((?:\([^()]*\)|[^.:;!?(]|[.:;!?](?=\S)){1,80}):\s+\S")  # "loop.index: The iteration, from 1"
+_NAMED_ITEM = re.compile(r"((?:\([^()]*\)|[^.:;!?(#]|[.:;!?#](?=\S)){1,80}):\s+\S")
+"""*loop.index: The iteration, from 1*; not a comment of code (*Fix what # fmt: off does*)."""
 
 
 class Splitter:

@@ -95,6 +95,12 @@ def test_a_list_of_a_few_words_an_item_is_one_sentence(text: str, told: str) -> 
     assert [passage.text for passage in Splitter().passages(document, "a.md")] == [told]
 
 
+def test_a_comment_of_code_in_an_item_is_no_name() -> None:
+    text = "# Changes\n\n- Fix what `# fmt: off` does to the lines that follow it.\n- Faster: it starts at once.\n"
+    found = Splitter().passages(Document("", list(markdown_blocks(text)), {}), "a.md")
+    assert [passage.title for passage in found] == ["Changes", "Changes › Faster"]
+
+
 def test_no_passage_holds_nothing_but_what_leads_to_an_item() -> None:
     text = (
         f"# Tools\n\nThe current tools are:\n\n- **clean**: {'it removes one more file. ' * 50}\n- **query**: it asks."
