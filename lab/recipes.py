@@ -22,13 +22,16 @@ _PLACE = (0.09, 0.15, 0.86, 0.8)  # of the axes, in parts of the picture: nothin
 
 
 def gains() -> tuple[float, list[tuple[str, float, float]]]:
-    """Return the DR without demos, and of each row the recipe, millions of tokens, and DR after.
+    """Return the DR without demos, and of each row of as many questions the recipe, millions of tokens, and DR after.
 
     A row that names no recipe is of the one before.
     """
     table = read_measured("recipes-local").tables["gains"]
     points, recipe = list[tuple[str, float, float]](), ""
+    asked = table.heads.index("n")
     for row in table.rows[1:]:
+        if row[asked] != table.rows[0][asked]:
+            continue
         cells = dict(zip(table.heads, row, strict=False))
         match = _RECIPE.search(cells["compiled by"])
         recipe = match[1] if match else recipe
