@@ -21,8 +21,8 @@ from polyqa.lesson_files import lesson, lessons, lessons_home
 HOME = Path(polyqa.__file__).resolve().parents[1] / "lessons"
 SCRIPTS = sorted(HOME.glob("[0-9][0-9]-*.py"))
 EVERY = [pytest.param(path, id=path.stem) for path in SCRIPTS]
-_LONG = {"01", "04", "05", "07", "08", "10"}
-"""Those that compile with the embedded engine, and the one that encodes most, are run with the slow tests."""
+_LONG = {"01", "04", "05", "07", "08", "10", "12"}
+"""Those that compile with the embedded engine, and those that encode or answer most, are run with the slow tests."""
 
 
 def load_build() -> ModuleType:
@@ -376,6 +376,21 @@ CLAIMS: dict[int, dict[str, str]] = {
         "what to write is what was found": (
             "(lambda one: f'{one.a:.1f} → {one.b:.1f}, {one}, p = {one.p:.3f}, {one.wins}, {one.losses}')"
             "(settled['dr']) == '37.6 → 41.4, +3.8 [-0.6, +8.1], p = 0.094, 42, 19'"
+        ),
+    },
+    12: {
+        "three kinds of faults are as common as each other": "sorted(map(kinds.count, set(kinds))) == [2, 2, 3, 3, 3]",
+        "the rule does not see what is invented in 1 and 6": (
+            "'wrong' == FIRST[0] != SECOND[0] and (FIRST[5], SECOND[5]) == ('clumsy', 'right')"
+        ),
+        "ten are few to tell whether readers agree": "low_kappa < 0.2 < agreement < 0.8 < high_kappa",
+        "where it says more, more is right": "right[sure < 0.3].mean() < 0.2 < 0.8 < right[sure >= 0.85].mean()",
+        "the limit looks better on the questions that chose it": (
+            "right[sure >= limit].mean() > test_right[told].mean() > test_right.mean() + 0.1"
+        ),
+        "the price is right readings": "lost > 0.2 * test_right.sum()",
+        "eight are equal, and kappa is below zero": (
+            "[round(x, 2) for x in kappa(['wrong'] + ['right'] * 9, ['right'] * 9 + ['wrong'])] == [0.8, -0.11]"
         ),
     },
 }
