@@ -252,6 +252,10 @@ else:
 # %% [markdown]
 # ## Solutions
 #
+# **1.** There is no right figure; from about 0.6 on readers are said to agree well ([Landis and Koch 1977](https://doi.org/10.2307/2529310)), and
+# with ten answers you cannot tell 0.6 from 0.3. Most readers differ on two things: whether a missing reading makes an answer clumsy or
+# wrong, and whether a false sentence beside a right answer does. Either rule will do, if both of you use it.
+#
 # **2.** Eight of ten are equal, and kappa is below zero: two who say *right* nearly always agree by chance alone.
 
 # %%
