@@ -254,8 +254,15 @@ else:
 #
 # **1.** There is no right figure; from about 0.6 on readers are said to agree well ([Landis and Koch 1977](https://doi.org/10.2307/2529310)), and
 # with ten answers you cannot tell 0.6 from 0.3. Most readers differ on two things: whether a missing reading makes an answer clumsy or
-# wrong, and whether a false sentence beside a right answer does. Either rule will do, if both of you use it.
-#
+# wrong, and whether a false sentence beside a right answer does. Either rule will do, if both of you use it. A large language model that was
+# given the ten answers and the same three words labelled them like this:
+
+# %%
+OTHER = ["wrong", "wrong", "clumsy", "right", "clumsy", "clumsy", "wrong", "wrong", "clumsy", "wrong"]
+print("with the first reader: equal {:.0%}, kappa {:.2f}".format(*kappa(FIRST, OTHER)))
+print("with the rule: equal {:.0%}, kappa {:.2f}".format(*kappa(SECOND, OTHER)))
+
+# %% [markdown]
 # **2.** Eight of ten are equal, and kappa is below zero: two who say *right* nearly always agree by chance alone.
 
 # %%
