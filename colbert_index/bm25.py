@@ -10,6 +10,7 @@ import copy
 import logging
 import re
 from collections.abc import Collection, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +112,9 @@ class BM25Retriever(Shared, Retriever):
     def _having(self, number: str) -> NDArray[np.int64]:
         """Return the places of the passages that have a number of several parts, ascending."""
         matrix, vocabulary = self._model.scores, self._model.vocab_dict
-        places = np.arange(len(self.passages))
-        for part in {part for part in number.split(".") if part in vocabulary}:
-            term = vocabulary[part]
-            places = np.intersect1d(places, matrix["indices"][matrix["indptr"][term] : matrix["indptr"][term + 1]])
+        known = {vocabulary[part] for part in number.split(".") if part in vocabulary}
+        having = [matrix["indices"][matrix["indptr"][term] : matrix["indptr"][term + 1]] for term in known]
+        places = reduce(np.intersect1d, having, having.pop()) if having else np.array([], dtype=np.int64)
         whole = re.compile(rf"(?<![\w.])v?{re.escape(number)}(?!\w|\.\d)", re.IGNORECASE)
         found = [place for place in places.tolist() if whole.search(self.passages[place].indexed_text)]
         return np.array(found, dtype=np.int64)
