@@ -115,8 +115,8 @@ class BM25Retriever(Shared, Retriever):
         known = {vocabulary[part] for part in number.split(".") if part in vocabulary}
         having = [matrix["indices"][matrix["indptr"][term] : matrix["indptr"][term + 1]] for term in known]
         places = reduce(np.intersect1d, having, having.pop()) if having else np.array([], dtype=np.int64)
-        whole = re.compile(rf"(?<![\w.])v?{re.escape(number)}(?!\w|\.\d)", re.IGNORECASE)
-        found = [place for place in places.tolist() if whole.search(self.passages[place].indexed_text)]
+        texts = ((place, self.passages[place].indexed_text) for place in places.tolist())
+        found = [place for place, text in texts if number in _DOTTED.findall(text)]
         return np.array(found, dtype=np.int64)
 
 
