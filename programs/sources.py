@@ -6,11 +6,12 @@ and the answer says so.
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 from polyqa.base.text import COUNTS
 from polyqa.base.values import Interpretation, Otherwise, Passage, Sources
-from polyqa.extractive.answer_kinds import YEAR, answer_kind, fits_kind, names_and_figures
+from polyqa.extractive.answer_kinds import YEAR, AnswerKind, answer_kind, fits_kind, names_and_figures
 from polyqa.extractive.answers import whole_answer
 from polyqa.extractive.evidence import says_something
 from polyqa.extractive.planted import as_evidence
@@ -35,6 +36,7 @@ _LONGEST = 8  # words
 _HOURS = re.compile(
     r"\b\d{1,2}(?:[:.]\d\d)?\s?(?:[ap]\.?m\b|o['’]clock)|\b\d{1,2}:\d\d\b|\b(?:noon|midnight|daily|\w+days?)\b", re.I
 )
+_TOKEN = re.compile(r"\w+(?:['’.,-]\w+)*")
 _FIGURES = re.compile(r"\d+(?:[./-]\d+)*")
 _KINDS = {
     *("brochure", "docs", "documentation", "faq", "guide", "guidelines", "handbook", "intranet", "leaflet", "manual"),
@@ -54,6 +56,7 @@ def compare_sources(
     It says otherwise if another reading cites it, or the reader finds another answer of the asked kind in it, and the
     sentences that tell the two answers share half of the words that neither the question nor the answers have. It does
     not if a passage that backs the one answer gives the other as well. Parts of one document do not disagree.
+    A copy of the passage that has another answer in its place says otherwise, whether or not the reader finds it.
 
     Parameters
     ----------
@@ -87,7 +90,10 @@ def compare_sources(
         other_passages = [one for one in beside(home) if one not in holders[reading] and not _one_document(one, home)]
         claims = [(other.answer, place) for other, place in cited if place in other_passages]
         unclaimed = [one for one in other_passages if all(one is not place for _, place in claims)]
-        near = [one for one in unclaimed if _may_be_same(question, home, one, known_words)]
+        edits = {one.pid: _edited(home, reading.answer, one) for one in other_passages}
+        kind = answer_kind(reading.question)
+        claims += [(edits[one.pid], one) for one in unclaimed if _answers(edits[one.pid], reading.question, kind)]
+        near = [one for one in unclaimed if not edits[one.pid] and _may_be_same(question, home, one, known_words)]
         claims += _read(reading.question, near, reader)
         apart = [
             (answer, place)
@@ -95,8 +101,13 @@ def compare_sources(
             if not agree(answer, [reading.answer])
             and _are_hours(answer) == _are_hours(reading.answer)
             and not holding(backed[reading], answer)
-            and _same_thing(question, home, place, known_words | {*content_words(answer)})
-            and _same_statement(question, (reading.answer, home), (answer, place))
+            and (
+                agree(edits[place.pid], [answer])
+                or (
+                    _same_thing(question, home, place, known_words | {*content_words(answer)})
+                    and _same_statement(question, (reading.answer, home), (answer, place))
+                )
+            )
         ]
         # Who backs the other reading says otherwise, too, whether or not the reader finds it there.
         besides = [(other.answer, one) for other, _ in cited for one in backed[other] if one in other_passages]
@@ -177,9 +188,48 @@ def _read(question: str, passages: Sequence[Passage], reader: SpanReader) -> lis
     for passage, reading in zip(passages, reader.read([(question, one.text) for one in passages]), strict=True):
         if reading.spans and reading.spans[0].score - reading.null_score >= _MARGIN:
             answer = whole_answer(question, passage.text, reading.spans[0])
-            if fits_kind(answer, kind) and says_something(answer, question) and len(answer.split()) <= _LONGEST:
+            if _answers(answer, question, kind):
                 claims.append((answer, passage))
     return claims
+
+
+def _answers(text: str, question: str, kind: AnswerKind) -> bool:
+    return fits_kind(text, kind) and says_something(text, question) and len(text.split()) <= _LONGEST
+
+
+def _edited(home: Passage, answer: str, copy: Passage) -> str:
+    """Return what a copy of a passage has in place of an answer; nothing if it is no copy, or has the same.
+
+    Texts of one pattern about two things, such as contracts with two firms, differ in other names as well.
+    """
+    if not _copies(home, copy):
+        return ""
+    (here, _), (there, places), (asked, _) = map(_tokens, (home.text, copy.text, answer))
+    blocks = SequenceMatcher(None, here, there, autojunk=False).get_opcodes()
+    found = ""
+    for start in range(len(here) - len(asked) + 1):
+        end = start + len(asked)
+        if here[start:end] == asked and not found:
+            touched = [block for block in blocks if block[1] < end and block[2] > start]
+            kinds = {kind for kind, *_ in touched}
+            (_, first, _, first_there, _), (_, _, last, _, last_there) = touched[0], touched[-1]
+            begin, stop = first_there + max(0, start - first), last_there - max(0, last - end)
+            if "replace" in kinds and "delete" not in kinds and begin < stop:
+                found = copy.text[places[begin][0] : places[stop - 1][1]]
+    answers = {word for text in (answer, found) for word in _tokens(text)[0]}
+    named, named_there = (
+        {name for name in _names(passage) - answers if not name[0].isdigit()} for passage in (home, copy)
+    )
+    apart = any(
+        kind == "replace" and named & {*here[i:j]} and named_there & {*there[k:m]} for kind, i, j, k, m in blocks
+    )
+    return "" if apart else found
+
+
+def _tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
+    """Return the words of a text in small letters, and where they stand."""
+    found = [*_TOKEN.finditer(text)]
+    return [word[0].casefold() for word in found], [word.span() for word in found]
 
 
 def _grouped(claims: Sequence[_Claim]) -> tuple[Otherwise, ...]:
