@@ -120,6 +120,8 @@ ALBUM = "Lund is the title of {} that the trumpeter Ada Brown released with a ch
         ("What is Lund?", "a jazz opera", ALBUM.format("a jazz opera"), []),
         ("What is Lund?", "a jazz opera", ALBUM.format("").replace(" of", ""), []),
         ("When was Lund released?", "in spring", ALBUM.format("a jazz opera").replace("in spring", "with joy"), []),
+        # Of one pattern, but about another thing.
+        ("What is Lund?", "a jazz opera", ALBUM.format("a studio album").replace("Ada Brown", "Eve Berg"), []),
         ("What is Lund?", "a jazz opera", "Lund is the title of a studio album that was made in a mill in Kiel.", []),
     ],
 )
