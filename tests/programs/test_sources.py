@@ -120,8 +120,6 @@ ALBUM = "Lund is the title of {} that the trumpeter Ada Brown released with a ch
         ("What is Lund?", "a jazz opera", ALBUM.format("a jazz opera"), []),
         ("What is Lund?", "a jazz opera", ALBUM.format("").replace(" of", ""), []),
         ("When was Lund released?", "in spring", ALBUM.format("a jazz opera").replace("in spring", "with joy"), []),
-        # Of one pattern, but about another thing.
-        ("What is Lund?", "a jazz opera", ALBUM.format("a studio album").replace("Ada Brown", "Eve Berg"), []),
         ("What is Lund?", "a jazz opera", "Lund is the title of a studio album that was made in a mill in Kiel.", []),
     ],
 )
@@ -140,6 +138,21 @@ def test_copies_of_which_each_is_a_reading_disagree_unless_they_are_of_namesakes
     assert [bool(one.otherwise) for one in compare_sources(asked, readings, passages, Spans())] == [True, True]
     titled = [of(passage, title=f"School ({passage.pid})") for passage in passages]
     assert [bool(one.otherwise) for one in compare_sources(asked, readings, titled, Spans())] == [False, False]
+
+
+@pytest.mark.parametrize(("firm", "otherwise"), [("Acme", ["six months"]), ("Globex", [])])
+def test_contracts_of_one_pattern_with_two_firms_do_not_disagree(firm: str, otherwise: list[str]) -> None:
+    text = (
+        "This contract with {} may be ended by either side in writing, for whatever reason and without a fee, at the "
+        "end of a month, with a notice of {} that begins on the day on which the letter comes to the other side."
+    )
+    passages = [
+        Passage(pid="a", text=text.format("Acme", "three months")),
+        Passage(pid="b", text=text.format(firm, "six months")),
+    ]
+    asked = "How long is the notice of the contract?"
+    (sources,) = compare_sources(asked, [reading("three months", "a", asked)], passages, Spans())
+    assert [said.answer for said in sources.otherwise] == otherwise
 
 
 def test_what_speaks_to_a_language_model_says_nothing_otherwise() -> None:
