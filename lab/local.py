@@ -48,7 +48,7 @@ def matched(answers: Sequence[str], question: Question) -> int:
     return int(same[linear_sum_assignment(same, maximize=True)].sum())
 
 
-def _readings(run: Run, gold: Mapping[str, Question]) -> list[str]:
+def readings_cells(run: Run, gold: Mapping[str, Question]) -> list[str]:
     """Return what part of the readings is right, and what part of the gold readings is found."""
     pairs = [(gold[record.id], [reading.answer for reading in record.interpretations]) for record in run.records]
     right = sum(matched(answers, question) for question, answers in pairs)
@@ -67,7 +67,7 @@ def _row(run: Run, gold: Mapping[str, Question]) -> list[str]:
         run.settings.lm,
         without_folders(run.settings.questions).split(" (")[0],
         str(summary["dr"]) if "dr" in summary else "–",
-        *_readings(run, gold),
+        *readings_cells(run, gold),
     ]
     return cells + [amount_text(name, summary[name].value) if name in summary else "–" for name in _METRICS]
 
@@ -78,7 +78,7 @@ def _gain(before: Run, after: Run, label: str, gold: Mapping[str, Question]) -> 
     for name in ("dr", "f1_answer"):
         difference = differences.get(name)
         cells += ["–"] * 3 if difference is None else [str(figures[name]), str(difference), p_text(difference.p)]
-    return cells + _readings(after, gold) + _spent(after)
+    return cells + readings_cells(after, gold) + _spent(after)
 
 
 def _spent(run: Run) -> list[str]:

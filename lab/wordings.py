@@ -25,7 +25,7 @@ from polyqa.metrics.text import sentences
 from polyqa.optimizers.labels.demos import label_demos
 from polyqa.programs.knn import KNNPredict
 
-from .local import matched
+from .local import readings_cells
 from .results import JsonFile, Seed, Table, report
 
 _METRICS = ("length", "calls", "input_tokens", "output_tokens")
@@ -114,15 +114,11 @@ def main(
 
 
 def _row(title: str, first: Any, run: Any, asked: Sequence[Any]) -> list[str]:
-    gold = {question.id: question for question in asked}
-    pairs = [(gold[record.id], [reading.answer for reading in record.interpretations]) for record in run.records]
-    right, told = sum(matched(answers, question) for question, answers in pairs), sum(len(one) for _, one in pairs)
     summary = summarize(run.records)
     cells = [title, str(summary["dr"])]
     difference = None if run is first else compare_runs(first, run, headline="dr").metrics["dr"]
     cells += ["–", "–"] if difference is None else [str(difference), p_text(difference.p)]
-    readings = sum(len(question.readings) for question in asked)
-    cells += [f"{100 * right / max(told, 1):.1f} of {told}", f"{100 * right / readings:.1f} of {readings}"]
+    cells += readings_cells(run, {question.id: question for question in asked})
     return cells + [amount_text(name, summary[name].value) for name in _METRICS]
 
 

@@ -6,8 +6,6 @@ and the answer says so.
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
-from functools import lru_cache
 
 from polyqa.base.text import COUNTS
 from polyqa.base.values import Interpretation, Otherwise, Passage, Sources
@@ -17,12 +15,12 @@ from polyqa.extractive.evidence import says_something
 from polyqa.extractive.planted import as_evidence
 from polyqa.extractive.titles import are_namesakes, told_apart
 from polyqa.metrics.agreement import agree
-from polyqa.metrics.text import content_words, holds, normalize_words, sentences, split_title, words
+from polyqa.metrics.text import content_words, holds, normalize_words, sentences, split_title
 from polyqa.models import SpanReader
 
 from .citation import holding
+from .copies import are_copies, edited, names_of
 
-_COPY = 0.7  # share of the shorter passage's word triples that stand in the other
 # Share of common names and figures from which on passages are about the same thing. Times and amounts exclude each
 # other; a thing may have several names, places or kinds, so more is asked for. Fitted on half of RAMDocs.
 _SAME = {"time": 0.4, "number": 0.4}
@@ -36,7 +34,6 @@ _LONGEST = 8  # words
 _HOURS = re.compile(
     r"\b\d{1,2}(?:[:.]\d\d)?\s?(?:[ap]\.?m\b|o['’]clock)|\b\d{1,2}:\d\d\b|\b(?:noon|midnight|daily|\w+days?)\b", re.I
 )
-_TOKEN = re.compile(r"\w+(?:['’.,-]\w+)*")
 _FIGURES = re.compile(r"\d+(?:[./-]\d+)*")
 _KINDS = {
     *("brochure", "docs", "documentation", "faq", "guide", "guidelines", "handbook", "intranet", "leaflet", "manual"),
@@ -90,7 +87,7 @@ def compare_sources(
         other_passages = [one for one in beside(home) if one not in holders[reading] and not _one_document(one, home)]
         claims = [(other.answer, place) for other, place in cited if place in other_passages]
         unclaimed = [one for one in other_passages if all(one is not place for _, place in claims)]
-        edits = {one.pid: _edited(home, reading.answer, one) for one in other_passages}
+        edits = {one.pid: edited(home, reading.answer, one) for one in other_passages}
         kind = answer_kind(reading.question)
         claims += [(edits[one.pid], one) for one in unclaimed if _answers(edits[one.pid], reading.question, kind)]
         near = [one for one in unclaimed if not edits[one.pid] and _may_be_same(question, home, one, known_words)]
@@ -197,41 +194,6 @@ def _answers(text: str, question: str, kind: AnswerKind) -> bool:
     return fits_kind(text, kind) and says_something(text, question) and len(text.split()) <= _LONGEST
 
 
-def _edited(home: Passage, answer: str, copy: Passage) -> str:
-    """Return what a copy of a passage has in place of an answer; nothing if it is no copy, or has the same.
-
-    Texts of one pattern about two things, such as contracts with two firms, differ in other names as well.
-    """
-    if not _copies(home, copy):
-        return ""
-    (here, _), (there, places), (asked, _) = map(_tokens, (home.text, copy.text, answer))
-    blocks = SequenceMatcher(None, here, there, autojunk=False).get_opcodes()
-    found = ""
-    for start in range(len(here) - len(asked) + 1):
-        end = start + len(asked)
-        if here[start:end] == asked and not found:
-            touched = [block for block in blocks if block[1] < end and block[2] > start]
-            kinds = {kind for kind, *_ in touched}
-            (_, first, _, first_there, _), (_, _, last, _, last_there) = touched[0], touched[-1]
-            begin, stop = first_there + max(0, start - first), last_there - max(0, last - end)
-            if "replace" in kinds and "delete" not in kinds and begin < stop:
-                found = copy.text[places[begin][0] : places[stop - 1][1]]
-    answers = {word for text in (answer, found) for word in _tokens(text)[0]}
-    named, named_there = (
-        {name for name in _names(passage) - answers if not name[0].isdigit()} for passage in (home, copy)
-    )
-    apart = any(
-        kind == "replace" and named & {*here[i:j]} and named_there & {*there[k:m]} for kind, i, j, k, m in blocks
-    )
-    return "" if apart else found
-
-
-def _tokens(text: str) -> tuple[list[str], list[tuple[int, int]]]:
-    """Return the words of a text in small letters, and where they stand."""
-    found = [*_TOKEN.finditer(text)]
-    return [word[0].casefold() for word in found], [word.span() for word in found]
-
-
 def _grouped(claims: Sequence[_Claim]) -> tuple[Otherwise, ...]:
     """Return the answers, the best backed first; of a passage that gives several the first counts."""
     groups: dict[str, list[Passage]] = {}
@@ -254,7 +216,7 @@ def _independent(passages: Sequence[Passage]) -> tuple[str, ...]:
     """Return the ids of the passages of which none is a near-duplicate of an earlier one, or of its document."""
     first: list[Passage] = []
     for passage in passages:
-        if not any(_one_document(passage, other) or _copies(passage, other) for other in first):
+        if not any(_one_document(passage, other) or are_copies(passage, other) for other in first):
             first.append(passage)
     return tuple(passage.pid for passage in first)
 
@@ -262,12 +224,6 @@ def _independent(passages: Sequence[Passage]) -> tuple[str, ...]:
 def _one_document(one: Passage, other: Passage) -> bool:
     source = one.metadata.get("source")
     return source is not None and source == other.metadata.get("source")
-
-
-def _copies(one: Passage, other: Passage) -> bool:
-    """Return whether the shorter passage stands in the other, nearly: containment of word triples (Broder, 1997)."""
-    few, many = sorted((_triples(one.text), _triples(other.text)), key=len)
-    return len(few & many) >= _COPY * len(few)
 
 
 def _namesakes(question: str, one: Passage, other: Passage) -> bool:
@@ -294,7 +250,7 @@ def _namesakes(question: str, one: Passage, other: Passage) -> bool:
 
 
 def _same_thing(question: str, one: Passage, other: Passage, known_words: frozenset[str]) -> bool:
-    few, many = sorted((_names(one) - known_words, _names(other) - known_words), key=len)
+    few, many = sorted((names_of(one) - known_words, names_of(other) - known_words), key=len)
     if not few:  # nothing tells them apart if both name what is asked about
         return _name_what_is_asked(question, one, other)
     return len(few & many) >= _SAME.get(answer_kind(question), _SAME_OTHERWISE) * len(few)
@@ -321,20 +277,6 @@ def _statement(answer: str, passage: Passage) -> set[str]:
 
 def _may_be_same(question: str, one: Passage, other: Passage, known_words: frozenset[str]) -> bool:
     """Return whether two passages may be about the same thing, whatever the answer is: to read them costs most."""
-    few, many = sorted((_names(one) - known_words, _names(other) - known_words), key=len)
+    few, many = sorted((names_of(one) - known_words, names_of(other) - known_words), key=len)
     least = _SAME.get(answer_kind(question), _SAME_OTHERWISE) * (len(few) - _LONGEST)  # an answer takes its own words
-    return bool(_names(one) & _names(other)) and len(few & many) >= least
-
-
-@lru_cache(maxsize=2_000)
-def _triples(text: str) -> frozenset[tuple[str, ...]]:
-    tokens = normalize_words(text).split()
-    return frozenset(tuple(tokens[at : at + 3]) for at in range(max(1, len(tokens) - 2)))
-
-
-@lru_cache(maxsize=2_000)
-def _names(passage: Passage) -> frozenset[str]:
-    """Return the words written with a capital, but for the first of a sentence, or with a digit."""
-    inner_words = [*words(passage.title), *(word for one in sentences(passage.text) for word in words(one.text)[1:])]
-    names = (word for word in inner_words if word[0].isupper() or any(map(str.isdigit, word)))
-    return frozenset(content_words(" ".join(names)))
+    return bool(names_of(one) & names_of(other)) and len(few & many) >= least

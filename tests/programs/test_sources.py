@@ -116,6 +116,7 @@ ALBUM = "Lund is the title of {} that the trumpeter Ada Brown released with a ch
             ALBUM.format("a jazz opera").replace("Ada Brown", "Eve Berg"),
             ["Eve Berg"],
         ),
+        ("What is Lund?", "?!", ALBUM.format("a studio album"), []),  # no word
         # No answer in its place, or none of the asked kind; the same one; no copy.
         ("What is Lund?", "a jazz opera", ALBUM.format("a jazz opera"), []),
         ("What is Lund?", "a jazz opera", ALBUM.format("").replace(" of", ""), []),
